@@ -1,0 +1,229 @@
+"""The ports: how the application reaches runtimes, the editor and the user's machine.
+
+Each has a fake in tests/fakes.py that passes the same contract tests as the real thing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_host.core.errors import AgentHostError
+from agent_host.core.events import NumberedDelta
+from agent_host.core.model import (
+    Answer,
+    BufferEdit,
+    Command,
+    CommandResult,
+    Decision,
+    Document,
+    EditOutcome,
+    FileBytes,
+    JsonObject,
+    LimitName,
+    Limits,
+    Listing,
+    OutputStream,
+    PathFacts,
+    PromptPart,
+    Question,
+    Range,
+    Role,
+    RunStatus,
+    SearchFound,
+    SearchQuery,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+
+
+class RunSink(Protocol):
+    """What a runtime tells while it runs. No method blocks or raises."""
+
+    def text(self, text: str) -> None:
+        """More of the answer."""
+
+    def reasoning(self, text: str) -> None:
+        """More of the model's visible thinking."""
+
+    def usage(self, usage: Usage) -> None:
+        """What one model call used; the run adds up."""
+
+    def log(self, source: str, text: str) -> None:
+        """A line for people who look for a fault, such as a child's stderr."""
+
+    def retry(self, reason: str, wait_seconds: float) -> None:
+        """The model is asked again; what it said since the last tool call is void."""
+
+    def remember(self, items: Sequence[JsonObject]) -> None:
+        """Append to the conversation as the runtime wants it back in `RuntimeRequest.history`.
+
+        Called as soon as an item is final, so that a stopped or crashed run keeps what it did.
+        """
+
+
+class ToolGate(Protocol):
+    """The only way to the user's machine."""
+
+    async def permit(self, call: ToolCall) -> Decision:
+        """May the runtime do this itself? Asks if need be; never returns `ask`."""
+        ...
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Judge, ask if need be, perform. Never raises but CancelledError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeRequest:
+    """One prompt for a runtime. `model` is `vendor/name`; `instructions` is the system prompt.
+
+    `history` is what earlier runs of the session gave to `RunSink.remember`, in order. `prompt`
+    has no ResourcePart left in it: those were read through the gate.
+    """
+
+    session_id: str
+    run_id: str
+    role: Role
+    model: str
+    instructions: str
+    prompt: tuple[PromptPart, ...]
+    tools: tuple[ToolSpec, ...]
+    history: tuple[JsonObject, ...]
+    limits: Limits
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeResult:
+    """How a runtime ended by itself; `output` is the final answer's text.
+
+    `status` failed comes with `error`, status limit with `limit`, refused with `reason`.
+    """
+
+    status: RunStatus
+    output: str
+    error: AgentHostError | None = None
+    limit: LimitName | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+class Runtime(Protocol):
+    """Turns a prompt into events and tool calls."""
+
+    async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        """Run one prompt. Cancelling the task stops it: it returns only once all of it is gone."""
+        ...
+
+    async def close(self) -> None:
+        """Release what is shared between runs."""
+        ...
+
+
+class Editor(Protocol):
+    """The LSP client as the core sees it."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a question has any way to a person."""
+        ...
+
+    def document(self, uri_or_path: str) -> Document | None:
+        """The open document of that URI or absolute path."""
+        ...
+
+    def documents(self) -> Sequence[Document]:
+        """All open documents."""
+        ...
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask a person. Cancelling withdraws the dialog; a late answer is ignored."""
+        ...
+
+    async def apply(self, edit: BufferEdit) -> EditOutcome:
+        """Change an open document in one undo step, and verify it."""
+        ...
+
+    async def show(self, uri: str, selection: Range | None = None) -> bool:
+        """Open a document for the person; False if the editor can't or won't."""
+        ...
+
+    async def show_text(self, title: str, text: str) -> bool:
+        """Open a read-only text for the person; False if the editor can't or won't."""
+        ...
+
+    async def save(self, uris: Sequence[str]) -> Sequence[str]:
+        """Save open documents; returns those that were saved (none if the editor can't)."""
+        ...
+
+    def files_changed(self, paths: Sequence[str]) -> None:
+        """Tell the editor that files were changed on disk, if it wants to know."""
+
+    def send(self, delta: NumberedDelta) -> None:
+        """Queue a delta; never blocks."""
+
+    def backlog(self) -> int:
+        """Bytes queued for the editor that it has not read yet."""
+        ...
+
+    def on_drained(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back whenever the backlog has shrunk; returns how to unsubscribe."""
+        ...
+
+    async def begin_progress(self, run_id: str, title: str, token: str | int | None) -> None:
+        """Show a run in the editor; cancelling it there stops the run."""
+
+    def report_progress(self, run_id: str, message: str) -> None:
+        """Change the shown run's one line of text."""
+
+    def end_progress(self, run_id: str, message: str) -> None:
+        """Take the shown run away."""
+
+
+class Actions(Protocol):
+    """The action server. Every method raises ActionFailed with a reason for the model."""
+
+    async def inspect(self, path: str) -> PathFacts:
+        """What a path really is; raises `outside` for one that leaves the roots."""
+        ...
+
+    async def read(self, path: str) -> FileBytes:
+        """A regular file's bytes, at most 10 MiB."""
+        ...
+
+    async def list(self, path: str, *, depth: int = 1, limit: int = 1000) -> Listing:
+        """A directory's entries; `.gitignore` is respected."""
+        ...
+
+    async def search(self, query: SearchQuery) -> SearchFound:
+        """Lines that match, over the disk with the overlay in its place."""
+        ...
+
+    async def write(self, path: str, data: bytes, *, expected_sha256: str | None) -> str:
+        """Atomic write; `expected_sha256` None means that it must not exist. Returns the new hash."""
+        ...
+
+    async def create_directory(self, path: str) -> None:
+        """Make a directory and its missing parents."""
+
+    async def delete(self, path: str, *, identity: str) -> str:
+        """Move what `inspect` identified into the trash; returns the id for `restore`."""
+        ...
+
+    async def restore(self, trash_id: str) -> None:
+        """Undo a delete; raises `exists` when something else is there by now."""
+
+    async def run(
+        self, command: Command, on_output: Callable[[OutputStream, str], None]
+    ) -> CommandResult:
+        """Run a command. Cancelling stops it: its processes are gone when this returns."""
+        ...
+
+    async def set_roots(self, roots: Sequence[str]) -> None:
+        """The workspace roots: nothing outside them is reached."""
+
+    async def close(self) -> None:
+        """End the action server and everything that it runs."""
