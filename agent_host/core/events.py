@@ -7,7 +7,16 @@ A run begins with Started and ends with exactly one Ended. Not here: numbering a
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_host.core.model import JsonObject, Option, Origin, OutputStream, Risk, RunStatus, ToolStatus, Usage
+from agent_host.core.model import (
+    JsonObject,
+    Option,
+    Origin,
+    OutputStream,
+    Risk,
+    RunStatus,
+    ToolStatus,
+    Usage,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,9 @@ class OpenInEditor:
     line: int | None = None
 
 
-FileAction = ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
+FileAction = (
+    ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
+)
 Action = FileAction | RunCommand | OpenInEditor
 
 
@@ -487,3 +489,77 @@ class CommandResult:
     changed: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     tampered: tuple[str, ...] = ()
     note: str | None = None
+
+
+# ---- runs and sessions
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One `agent/run`; None means: as the session, the role or the settings say."""
+
+    prompt: tuple[PromptPart, ...]
+    session_id: str | None = None
+    run_id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    runtime: str | None = None
+    cwd: str | None = None
+    context: tuple[ResourcePart, ...] = ()
+    limits: Limits = Limits()
+    stream: bool = True
+    progress_token: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run failed: a code of core/errors.py and one sentence that says what to do."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended; `limit` names the limit of status limit."""
+
+    session_id: str
+    run_id: str
+    status: RunStatus
+    output: str
+    usage: Usage
+    edits: tuple[FileEdit, ...] = ()
+    failure: Failure | None = None
+    limit: LimitName | None = None
+    reason: str | None = None
+
+
+SessionState = Literal["idle", "running", "needsInput", "stopping"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatus:
+    session_id: str
+    state: SessionState
+    run_id: str | None = None
+
+
+# ---- what can be used
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model, or a vendor's models (`openai/*`). `source` says where its key or URL comes from."""
+
+    name: str
+    provider: str
+    usable: bool
+    source: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionServerStatus:
+    pid: int | None
+    restarts: int
+    sandbox: str
