@@ -1,1 +1,1 @@
-"""The program's words as frozen data, and the ports to everything outside. Standard library only, no I/O."""
+"""The program's words as frozen data, and the ports to everything outside. No I/O here."""

@@ -7,16 +7,9 @@ A run begins with Started and ends with exactly one Ended. Not here: numbering a
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_host.core.model import (
-    JsonObject,
-    Option,
-    Origin,
-    OutputStream,
-    Risk,
-    RunStatus,
-    ToolStatus,
-    Usage,
-)
+from agent_host.core.actions import OutputStream, Risk
+from agent_host.core.model import JsonObject, Origin, RunStatus, ToolStatus, Usage
+from agent_host.core.permission import Option
 
 
 @dataclass(frozen=True, slots=True)

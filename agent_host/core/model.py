@@ -1,12 +1,16 @@
-"""The words of the program as frozen data: what is said, wished, done and answered.
+"""What is said and wished, and how runs begin and end, as frozen data.
 
-Positions count from 0 and columns count code points; paths are absolute strings. Not here: what
-happens over time (events.py), how the outside is reached (ports.py).
+Paths are absolute strings. Not here: what is done (actions.py), what may be done (permission.py),
+what happens over time (events.py), how the outside is reached (ports.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+from agent_host.core.actions import FileEdit
+from agent_host.core.document import Range
+from agent_host.core.permission import Rule
 
 JsonObject = Mapping[str, object]
 """A JSON object as it came from, or goes to, a wire."""
@@ -14,8 +18,6 @@ JsonObject = Mapping[str, object]
 OriginKind = Literal["user", "agent", "tool", "system"]
 RunStatus = Literal["completed", "stopped", "failed", "limit", "refused"]
 LimitName = Literal["maxTurns", "maxCostUsd", "wallSeconds", "inactivitySeconds", "denials"]
-Risk = Literal["low", "medium", "high"]
-OutputStream = Literal["stdout", "stderr"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +28,6 @@ class Origin:
     role: str | None = None
     model: str | None = None
     path: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    line: int
-    character: int
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    start: Position
-    end: Position
 
 
 # ---- what the user says
@@ -97,7 +87,7 @@ def _least(one: _Number | None, other: _Number | None) -> _Number | None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of a run or a session. Input counts include cached ones; cost None is unknown, not 0."""
+    """Tokens of a run or a session. Input includes cached tokens; cost None is unknown, not 0."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -128,23 +118,6 @@ def _sum_of_costs(one: Usage, other: Usage) -> float | None:
 
 
 # ---- roles
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of policy: what `effect` has on actions that match; see permissions/rules.py.
-
-    `action` is a glob over action names (`fs.*`), `path` a glob over the true path (relative to a
-    root or absolute), `argv` a sequence of globs over the first words of the command.
-    `where` is the file and line that the rule was read from, for reports.
-    """
-
-    effect: Literal["allow", "ask", "deny"]
-    action: str = "*"
-    path: str | None = None
-    argv: tuple[str, ...] | None = None
-    where: str = "built in"
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,284 +186,6 @@ class ToolResult:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    path: str
-    offset: int = 1
-    limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListDirectory:
-    path: str
-    depth: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class SearchFiles:
-    """`pattern` is a regular expression of the linear kind (ripgrep), `glob` limits file names."""
-
-    pattern: str
-    path: str
-    glob: str | None = None
-    ignore_case: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class WriteFile:
-    """The whole text of a file, new or not."""
-
-    path: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditFile:
-    """Exact old text to new text, several in one file, all or nothing."""
-
-    path: str
-    replacements: tuple[Replacement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CreateDirectory:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeletePath:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunCommand:
-    """A shell command line; `timeout` in seconds."""
-
-    command: str
-    cwd: str
-    timeout: float = 120.0
-    network: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OpenInEditor:
-    path: str
-    line: int | None = None
-
-
-FileAction = (
-    ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
-)
-Action = FileAction | RunCommand | OpenInEditor
-
-
-# ---- permission
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What may happen to one action; `source` names the step of the judgement that decided.
-
-    `remember` lists the scopes a person may be offered; empty means this call only.
-    """
-
-    verdict: Literal["allow", "ask", "deny"]
-    source: str
-    reason: str
-    rule: str | None = None
-    where: str | None = None
-    remember: tuple[Literal["session", "workspace"], ...] = ()
-
-
-OptionKind = Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show"]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One answer to a question; `title` is what the person clicks and names the scope."""
-
-    id: str
-    title: str
-    kind: OptionKind
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked. `title` is one safe line, `detail` Markdown, `diff` unified.
-
-    `full_text` is what `Show` opens when the title can't hold everything.
-    """
-
-    session_id: str
-    run_id: str
-    call_id: str
-    title: str
-    detail: str
-    options: tuple[Option, ...]
-    diff: str | None = None
-    full_text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The chosen option; None means nobody chose, and `reason` says why (or why they denied)."""
-
-    option: Option | None
-    reason: str | None = None
-
-
-# ---- the editor's text
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """An open document as the editor last told it; `path` is None for untitled ones."""
-
-    uri: str
-    path: str | None
-    version: int
-    text: str
-    language_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class BufferEdit:
-    """One undo step: the document must hold `before` now and holds `after` then."""
-
-    uri: str
-    before: str
-    after: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditOutcome:
-    """`applied` was verified; `stale`: the text is not `before` any more; `refused`: not applied.
-
-    `text` is what the document holds now, as far as the host knows.
-    """
-
-    status: Literal["applied", "stale", "refused"]
-    text: str
-    reason: str | None = None
-
-
-EditKind = Literal["create", "change", "delete"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileEdit:
-    uri: str
-    kind: EditKind
-
-
-# ---- files and commands, as the action server tells them
-
-
-@dataclass(frozen=True, slots=True)
-class PathFacts:
-    """What a path really is. `true_path` follows links; `sha256` only of regular files.
-
-    `kind` "missing": the parent exists or can be made. `size` in bytes; `links` is the count of
-    hard links. For a directory `count` and `first_names` say what is in it.
-    """
-
-    path: str
-    true_path: str
-    kind: Literal["file", "directory", "missing", "other"]
-    size: int = 0
-    sha256: str | None = None
-    links: int = 1
-    through_link: bool = False
-    count: int = 0
-    first_names: tuple[str, ...] = ()
-    identity: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FileBytes:
-    data: bytes
-    sha256: str
-    size: int
-    true_path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """`entries` are relative paths, directories end with "/"; `omitted` counts those left out."""
-
-    entries: tuple[str, ...]
-    omitted: int
-
-
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
-    """`overlay` gives the text of open documents by absolute path; it replaces the disk's."""
-
-    pattern: str
-    path: str
-    glob: str | None = None
-    ignore_case: bool = False
-    limit: int = 200
-    overlay: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """`line` counts from 1."""
-
-    path: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class SearchFound:
-    matches: tuple[Match, ...]
-    omitted: int
-    skipped_secret: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command as approved. `argv` runs without a shell; `script` runs by a fixed bash.
-
-    Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
-    see there (the editor's unsaved text). `timeout` in seconds.
-    """
-
-    cwd: str
-    argv: tuple[str, ...] | None = None
-    script: str | None = None
-    timeout: float = 120.0
-    network: bool = False
-    overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """`output` is head and tail of what was printed (both streams, in order of arrival).
-
-    `omitted` counts bytes left out between them; `changed` holds overlaid files that the command
-    changed; `tampered` names protected paths that it created or changed.
-    """
-
-    output: str
-    exit_code: int | None
-    signal: str | None = None
-    timed_out: bool = False
-    omitted: int = 0
-    changed: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    tampered: tuple[str, ...] = ()
-    note: str | None = None
-
-
 # ---- runs and sessions
 
 
@@ -556,10 +251,3 @@ class ModelInfo:
     usable: bool
     source: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ActionServerStatus:
-    pid: int | None
-    restarts: int
-    sandbox: str

@@ -7,35 +7,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent_host.core.errors import AgentHostError
-from agent_host.core.events import NumberedDelta
-from agent_host.core.model import (
-    Answer,
-    BufferEdit,
+from agent_host.core.actions import (
     Command,
     CommandResult,
-    Decision,
-    Document,
-    EditOutcome,
     FileBytes,
-    JsonObject,
-    LimitName,
-    Limits,
     Listing,
     OutputStream,
     PathFacts,
-    PromptPart,
-    Question,
-    Range,
-    Role,
-    RunStatus,
     SearchFound,
     SearchQuery,
+)
+from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
+from agent_host.core.errors import AgentHostError
+from agent_host.core.events import NumberedDelta
+from agent_host.core.model import (
+    JsonObject,
+    LimitName,
+    Limits,
+    PromptPart,
+    Role,
+    RunStatus,
     ToolCall,
     ToolResult,
     ToolSpec,
     Usage,
 )
+from agent_host.core.permission import Answer, Decision, Question
 
 
 class RunSink(Protocol):
@@ -203,7 +200,7 @@ class Actions(Protocol):
         ...
 
     async def write(self, path: str, data: bytes, *, expected_sha256: str | None) -> str:
-        """Atomic write; `expected_sha256` None means that it must not exist. Returns the new hash."""
+        """Atomic write; `expected_sha256` None means it must not exist. Returns the new one."""
         ...
 
     async def create_directory(self, path: str) -> None:

@@ -1,0 +1,206 @@
+"""What is done on the user's machine, and what the action server tells about it, as frozen data.
+
+Paths are absolute strings, times seconds, sizes bytes. An Action is what was asked for; a Command
+is what was approved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Risk = Literal["low", "medium", "high"]
+OutputStream = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    path: str
+    offset: int = 1
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListDirectory:
+    path: str
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFiles:
+    """`pattern` is a regular expression of the linear kind (ripgrep), `glob` limits file names."""
+
+    pattern: str
+    path: str
+    glob: str | None = None
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """The whole text of a file, new or not."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditFile:
+    """Exact old text to new text, several in one file, all or nothing."""
+
+    path: str
+    replacements: tuple[Replacement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDirectory:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePath:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """A shell command line; `timeout` in seconds."""
+
+    command: str
+    cwd: str
+    timeout: float = 120.0
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInEditor:
+    path: str
+    line: int | None = None
+
+
+FileAction = (
+    ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
+)
+Action = FileAction | RunCommand | OpenInEditor
+
+
+EditKind = Literal["create", "change", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    uri: str
+    kind: EditKind
+
+
+# ---- files and commands, as the action server tells them
+
+
+@dataclass(frozen=True, slots=True)
+class PathFacts:
+    """What a path really is. `true_path` follows links; `sha256` only of regular files.
+
+    `kind` "missing": the parent exists or can be made. `size` in bytes; `links` is the count of
+    hard links. For a directory `count` and `first_names` say what is in it.
+    """
+
+    path: str
+    true_path: str
+    kind: Literal["file", "directory", "missing", "other"]
+    size: int = 0
+    sha256: str | None = None
+    links: int = 1
+    through_link: bool = False
+    count: int = 0
+    first_names: tuple[str, ...] = ()
+    identity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    data: bytes
+    sha256: str
+    size: int
+    true_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """`entries` are relative paths, directories end with "/"; `omitted` counts those left out."""
+
+    entries: tuple[str, ...]
+    omitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """`overlay` gives the text of open documents by absolute path; it replaces the disk's."""
+
+    pattern: str
+    path: str
+    glob: str | None = None
+    ignore_case: bool = False
+    limit: int = 200
+    overlay: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFound:
+    matches: tuple[Match, ...]
+    omitted: int
+    skipped_secret: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as approved. `argv` runs without a shell; `script` runs by a fixed bash.
+
+    Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
+    see there (the editor's unsaved text). `timeout` in seconds.
+    """
+
+    cwd: str
+    argv: tuple[str, ...] | None = None
+    script: str | None = None
+    timeout: float = 120.0
+    network: bool = False
+    overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """`output` is head and tail of what was printed (both streams, in order of arrival).
+
+    `omitted` counts bytes left out between them; `changed` holds overlaid files that the command
+    changed; `tampered` names protected paths that it created or changed.
+    """
+
+    output: str
+    exit_code: int | None
+    signal: str | None = None
+    timed_out: bool = False
+    omitted: int = 0
+    changed: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    tampered: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionServerStatus:
+    pid: int | None
+    restarts: int
+    sandbox: str

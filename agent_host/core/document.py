@@ -1,0 +1,52 @@
+"""The editor's text as the core sees it. Positions count from 0, columns count code points."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    line: int
+    character: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    start: Position
+    end: Position
+
+
+# ---- the editor's text
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An open document as the editor last told it; `path` is None for untitled ones."""
+
+    uri: str
+    path: str | None
+    version: int
+    text: str
+    language_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferEdit:
+    """One undo step: the document must hold `before` now and holds `after` then."""
+
+    uri: str
+    before: str
+    after: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """`applied` was verified; `stale`: the text is not `before` any more; `refused`: not applied.
+
+    `text` is what the document holds now, as far as the host knows.
+    """
+
+    status: Literal["applied", "stale", "refused"]
+    text: str
+    reason: str | None = None

@@ -1,0 +1,76 @@
+"""What may be done: rules, decisions, questions and answers, as frozen data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of policy: what `effect` has on actions that match; see permissions/rules.py.
+
+    `action` is a glob over action names (`fs.*`), `path` a glob over the true path (relative to a
+    root or absolute), `argv` a sequence of globs over the first words of the command.
+    `where` is the file and line that the rule was read from, for reports.
+    """
+
+    effect: Literal["allow", "ask", "deny"]
+    action: str = "*"
+    path: str | None = None
+    argv: tuple[str, ...] | None = None
+    where: str = "built in"
+    reason: str | None = None
+
+
+# ---- permission
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What may happen to one action; `source` names the step of the judgement that decided.
+
+    `remember` lists the scopes a person may be offered; empty means this call only.
+    """
+
+    verdict: Literal["allow", "ask", "deny"]
+    source: str
+    reason: str
+    rule: str | None = None
+    where: str | None = None
+    remember: tuple[Literal["session", "workspace"], ...] = ()
+
+
+OptionKind = Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer to a question; `title` is what the person clicks and names the scope."""
+
+    id: str
+    title: str
+    kind: OptionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked. `title` is one safe line, `detail` Markdown, `diff` unified.
+
+    `full_text` is what `Show` opens when the title can't hold everything.
+    """
+
+    session_id: str
+    run_id: str
+    call_id: str
+    title: str
+    detail: str
+    options: tuple[Option, ...]
+    diff: str | None = None
+    full_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The chosen option; None means nobody chose, and `reason` says why (or why they denied)."""
+
+    option: Option | None
+    reason: str | None = None
