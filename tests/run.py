@@ -1,0 +1,233 @@
+"""Sets up what is missing and runs every check, cheapest first; the first failure ends it.
+
+Standard library only, so that it runs in an empty clone: `python3 tests/run.py`, or with the names
+of steps. Each step prints its name and its time; the last lines are the test runners' own counts.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+BIN = VENV / "bin"
+PYTHON = BIN / "python"
+LOCK = ROOT / "requirements.lock"
+NODE_TESTS = ROOT / "tests" / "editors" / "node"
+SECONDS = 900
+"""No command may take longer."""
+
+COUNT = re.compile(r"\d+ (passed|failed|errors?|skipped)\b.* in \d|^[ℹ#] (tests|pass|fail|skipped) \d")
+SKIPPED = re.compile(r"\b[1-9]\d* skipped\b|\bskipped [1-9]")
+
+
+class Failed(Exception):
+    """A check failed; the message says which command."""
+
+
+def main() -> int:
+    """Exit code 0 if every wanted step passed."""
+    wanted = parse().steps or list(STEPS)
+    os.environ["PYTHONUNBUFFERED"] = "1"
+    counts: list[str] = []
+    began = time.monotonic()
+    try:
+        for name in ["install", *wanted]:
+            counts += timed(name)
+    except Failed as failure:
+        say(f"FAILED after {time.monotonic() - began:.0f} s: {failure}")
+        return 1
+    say(f"all of it passed in {time.monotonic() - began:.0f} s: {' '.join(wanted)}")
+    print("\n".join(counts), flush=True)
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    steps = "\n".join(f"  {name:<8} {step.__doc__}" for name, step in STEPS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=f"steps:\n{steps}", formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("steps", nargs="*", choices=[*STEPS, []], metavar="step", help="default: all")
+    return parser.parse_args()
+
+
+def timed(name: str) -> list[str]:
+    """Run one step; returns the count lines of its test runners."""
+    say(name)
+    began = time.monotonic()
+    lines = install() if name == "install" else STEPS[name]()
+    print(f"-- {name}: {time.monotonic() - began:.1f} s", flush=True)
+    return lines
+
+
+# ---- the steps, cheapest first
+
+
+def format_step() -> list[str]:
+    """ruff format --check"""
+    run(BIN / "ruff", "format", "--check", ".")
+    return []
+
+
+def lint_step() -> list[str]:
+    """ruff check, and the import contracts"""
+    run(BIN / "ruff", "check", ".")
+    run(BIN / "lint-imports")
+    return []
+
+
+def types_step() -> list[str]:
+    """pyright, strict"""
+    run(BIN / "pyright", "--pythonpath", PYTHON)
+    return []
+
+
+def fast_step() -> list[str]:
+    """tests of pure parts and of sessions, and the project's own rules"""
+    return pytest("tests/unit", "tests/session", "tests/test_project.py")
+
+
+def real_step() -> list[str]:
+    """tests with the real things: each edge, then the whole host over stdio"""
+    return pytest("tests/boundary", "tests/e2e")
+
+
+def editors_step() -> list[str]:
+    """real editors and clients: Neovim, and vscode-jsonrpc on Node"""
+    test = NODE_TESTS / "host.test.mjs"
+    return pytest("tests/editors") + counted("node", "--test", "--test-reporter=spec", test)
+
+
+def build_step() -> list[str]:
+    """the wheel: built, installed into an empty environment, tried there"""
+    with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
+        folder = Path(name)
+        run(PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist")
+        (wheel,) = (folder / "dist").glob("*.whl")
+        run(sys.executable, "-m", "venv", folder / "venv")
+        tools = folder / "venv" / "bin"
+        run(tools / "python", "-m", "pip", "install", "-q", "-c", LOCK, wheel)
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        home = {"HOME": folder / "home", "AGENT_HOST_HOME": folder / "state"}
+        for argv in (["--version"], ["roles"], ["demo", "--yes"]):
+            run(tools / "agent-host", *argv, cwd=workspace, env=home)
+    return []
+
+
+STEPS: dict[str, Callable[[], list[str]]] = {
+    "format": format_step,
+    "lint": lint_step,
+    "types": types_step,
+    "fast": fast_step,
+    "real": real_step,
+    "editors": editors_step,
+    "build": build_step,
+}
+
+
+# ---- setting up
+
+
+def install() -> list[str]:
+    """The environment, node and what the node tests need; nothing if all of it is there."""
+    if not PYTHON.exists():
+        run(sys.executable, "-m", "venv", VENV)
+    if stale(VENV / ".installed", LOCK, ROOT / "pyproject.toml"):
+        pip = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        run(*pip, "--upgrade", "pip>=25.1")
+        run(*pip, "-c", LOCK, "--group", "dev", "-e", ".")
+        mark(VENV / ".installed", LOCK, ROOT / "pyproject.toml")
+    if shutil.which("npm") is None:
+        run("apt-get", "update", "-q")
+        run("apt-get", "install", "-qy", "--no-install-recommends", "nodejs", "npm")
+    modules = NODE_TESTS / "node_modules"
+    if stale(modules / ".installed", NODE_TESTS / "package-lock.json"):
+        run("npm", "ci", "--no-audit", "--no-fund", cwd=NODE_TESTS)
+        mark(modules / ".installed", NODE_TESTS / "package-lock.json")
+    return []
+
+
+def stale(stamp: Path, *sources: Path) -> bool:
+    return not stamp.exists() or stamp.read_text() != digest(*sources)
+
+
+def mark(stamp: Path, *sources: Path) -> None:
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(digest(*sources))
+
+
+def digest(*sources: Path) -> str:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+# ---- running commands
+
+
+def pytest(*paths: str) -> list[str]:
+    return counted(PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *paths)
+
+
+def counted(*argv: object) -> list[str]:
+    """Run a test runner; its count lines. A skipped test counts as failed."""
+    lines = [line for line in run(*argv, env={"PYTHON": PYTHON}) if COUNT.search(line)]
+    if skipped := next((line for line in lines if SKIPPED.search(line)), None):
+        raise Failed(f"skipped: {skipped}")
+    if not lines:
+        raise Failed(f"no test ran: {argv}")
+    return lines
+
+
+def run(
+    *argv: object, cwd: Path = ROOT, env: dict[str, object] | None = None, seconds: float = SECONDS
+) -> list[str]:
+    """Run a command, pass its output on, and return it as lines; raises Failed."""
+    words = [str(word) for word in argv]
+    print("$ " + " ".join(word.replace(f"{ROOT}/", "") for word in words), flush=True)
+    environ = os.environ | {name: str(value) for name, value in (env or {}).items()}
+    process = subprocess.Popen(
+        words,
+        cwd=cwd,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    watch = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
+    watch.start()
+    lines: list[str] = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        watch.cancel()
+        code = process.wait()
+    if code:
+        raise Failed(f"exit code {code}: {' '.join(words)}")
+    return lines
+
+
+def say(text: str) -> None:
+    print(f"\n== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
