@@ -77,6 +77,12 @@ class ShuttingDown(AgentHostError):
     code, number = "shutting_down", -32022
 
 
+class StoreFailed(AgentHostError):
+    """The session store can't be read or changed."""
+
+    code, number = "store_failed", -32023
+
+
 class ActionFailed(Exception):
     """An action could not be done; `reason` is for the model, `code` for the program.
 
