@@ -1,0 +1,210 @@
+"""The two sides of the edge as protocols: what it asks of the Host, what it offers as the Edge.
+
+All values are core words or plain JSON. Not here: pygls, and how either side does it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agent_host.core.actions import ActionServerStatus
+from agent_host.core.document import Range
+from agent_host.core.events import NumberedDelta
+from agent_host.core.model import (
+    JsonObject,
+    ModelInfo,
+    Role,
+    RoleProblem,
+    RunRequest,
+    RunResult,
+    SessionStatus,
+)
+
+PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    uri: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInfo:
+    """Who the editor is, from `initialize`. `capabilities` and `options` are its own JSON.
+
+    `options` are the initializationOptions ({} if there are none); `folders` has at least the
+    root, unless the editor opened no folder. `process_id` None: there is none to watch.
+    """
+
+    name: str | None = None
+    version: str | None = None
+    process_id: int | None = None
+    position_encoding: PositionEncoding = "utf-16"
+    capabilities: JsonObject = field(default_factory=dict[str, object])
+    options: JsonObject = field(default_factory=dict[str, object])
+    folders: tuple[Folder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContentChange:
+    """One change of a document; `range` None: `text` is all of it.
+
+    Columns of `range` count code units of the client's position encoding, not code points.
+    """
+
+    range: Range | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """What `agent/status` tells; `runtimes` are the names that can be asked for."""
+
+    sessions: tuple[SessionStatus, ...]
+    action_server: ActionServerStatus
+    runtimes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleList:
+    """What `agent/roles` tells: the usable ones, and what is wrong with the others."""
+
+    roles: tuple[Role, ...]
+    problems: tuple[RoleProblem, ...]
+
+
+class EditorError(Exception):
+    """The editor answered a request of ours with an error, with nonsense, or is gone.
+
+    `number` is the JSON-RPC error code; -32601 says that the editor doesn't know the method.
+    """
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
+        self.message = message
+
+
+class Edge(Protocol):
+    """The connection to the editor, as the Host may use it. To be called on the event loop."""
+
+    @property
+    def client(self) -> ClientInfo:
+        """Who is connected; fixed before the Host is made."""
+        ...
+
+    @property
+    def tasks(self) -> asyncio.TaskGroup:
+        """Owner of everything that lives as long as the connection. A task that raises ends it."""
+        ...
+
+    async def ask(self, method: str, params: JsonObject, timeout: float | None) -> object:
+        """Send a request; returns the JSON result (None when a dialog was dismissed).
+
+        Raises EditorError, or TimeoutError after `timeout` seconds. When it times out or is
+        cancelled, the request is withdrawn by `$/cancelRequest` and a late answer is dropped.
+        """
+        ...
+
+    def notify(self, method: str, params: JsonObject) -> None:
+        """Queue a notification; never blocks or raises."""
+
+    def send_delta(self, delta: NumberedDelta) -> None:
+        """Queue `agent/delta`; never blocks or raises."""
+
+    def backlog(self) -> int:
+        """Bytes queued that the editor has not read yet."""
+        ...
+
+    def on_drained(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back once the backlog has shrunk after `backlog()` was more than 0.
+
+        Called on the event loop; asking `backlog()` again arms it again. Returns how to
+        unsubscribe.
+        """
+        ...
+
+
+class Host(Protocol):
+    """The application behind the edge; it is made while `initialize` is handled.
+
+    The `async` requests may raise AgentHostError for the user. The plain methods must not block
+    or raise. The edge calls nothing after `close`.
+    """
+
+    async def initialized(self, client: ClientInfo) -> None:
+        """The editor is ready: start warming up. Called once, as a task of its own."""
+
+    async def ready(self) -> None:
+        """Return once runs can be taken; awaited before run, stop, roles, models and commands."""
+
+    async def run(self, request: RunRequest) -> RunResult:
+        """Run one prompt to its end. When cancelled, the run is stopped before this returns."""
+        ...
+
+    async def stop(self, run_id: str | None, session_id: str | None) -> tuple[str, ...]:
+        """Stop that run, that session's run, or (both None) all; returns the stopped run ids.
+
+        Raises RunNotFound or SessionNotFound for an id that was never seen.
+        """
+        ...
+
+    def status(self) -> HostStatus:
+        """What goes on right now."""
+        ...
+
+    async def roles(self) -> RoleList:
+        """The roles that can be used, and the broken ones."""
+        ...
+
+    async def models(self) -> Sequence[ModelInfo]:
+        """The models that can be used, and why others can't."""
+        ...
+
+    async def command(self, name: str, arguments: Sequence[object]) -> object:
+        """Do an `agentHost.*` command other than run and stop; arguments and result are JSON."""
+        ...
+
+    def code_actions(self, uri: str, range: Range, context: JsonObject) -> Sequence[JsonObject]:  # noqa: A002
+        """LSP CodeActions or Commands; asked for at every cursor move, so it must be cheap."""
+        ...
+
+    def code_lenses(self, uri: str) -> Sequence[JsonObject]:
+        """LSP CodeLenses of that document."""
+        ...
+
+    def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:
+        """May come twice for one document (the later one counts)."""
+
+    def did_change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> None:
+        """May come for a document that was never opened or is closed by now."""
+
+    def did_close(self, uri: str) -> None:
+        """The file on disk is the truth again."""
+
+    def did_save(self, uri: str) -> None:
+        """What the disk holds is what the document holds."""
+
+    def folders_changed(self, added: Sequence[Folder], removed: Sequence[Folder]) -> None:
+        """The workspace has other folders now."""
+
+    def settings_changed(self, settings: JsonObject) -> None:
+        """`workspace/didChangeConfiguration`; {} means: ask for `workspace/configuration`."""
+
+    def files_changed(self, uris: Sequence[str]) -> None:
+        """Files that the editor watches for us were changed on disk."""
+
+    def progress_cancelled(self, token: str | int) -> None:
+        """The user pressed Cancel on a run's progress."""
+
+    def editor_stuck(self) -> None:
+        """The editor has stopped reading and the backlog is at its cap: end all runs."""
+
+    async def close(self) -> None:
+        """Stop everything and wait until it is gone; the edge gives it two seconds."""
+
+
+MakeHost = Callable[[Edge], Host]
+"""Makes the application once `initialize` is known. It must not block."""
