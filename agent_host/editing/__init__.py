@@ -1,0 +1,1 @@
+"""Pure functions on text: encodings and endings, finding the place of an edit, differences."""

@@ -1,0 +1,150 @@
+"""The mirror of the editor's open documents, fed by its notifications.
+
+Invariant: a document's text is, character by character, what the editor last told. Untidy traffic
+never raises. Not here: reading the disk, and changing documents (editor_edits.py).
+"""
+
+from collections.abc import Callable, Sequence
+
+from agent_host.core.document import Document
+from agent_host.core.uris import path_to_uri, same_key, uri_to_path
+from agent_host.lsp.buffer import Buffer
+from agent_host.lsp.host import ContentChange, PositionEncoding
+
+Watcher = Callable[[], None]
+
+
+class OpenDocument:
+    """One document as the editor told it.
+
+    `revision` counts what was told, whatever the versions say. `doubtful` is set when the editor
+    addressed a place that the mirror does not have; the next full text clears it.
+    """
+
+    def __init__(self, uri: str, language_id: str, version: int, text: str) -> None:
+        self.uri = uri
+        self.path = uri_to_path(uri)
+        self.language_id = language_id
+        self.version = version
+        self.buffer = Buffer(text)
+        self.revision = 0
+        self.doubtful = False
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.buffer.text
+
+    def frozen(self) -> Document:
+        """The document as the core sees it."""
+        return Document(self.uri, self.path, self.version, self.text, self.language_id)
+
+
+class Documents:
+    """All open documents. `true_path` follows links: a file is found by its true path too."""
+
+    def __init__(
+        self,
+        *,
+        encoding: PositionEncoding = "utf-16",
+        true_path: Callable[[str], str] = lambda path: path,
+    ) -> None:
+        self.encoding: PositionEncoding = encoding
+        self._true_path = true_path
+        self._open: dict[str, OpenDocument] = {}
+        self._aliases: dict[str, str] = {}
+        self._watchers: dict[str, list[Watcher]] = {}
+
+    def find(self, uri_or_path: str) -> OpenDocument | None:
+        """The open document of a URI or an absolute path, however they are spelled."""
+        key = same_key(uri_or_path)
+        found = self._open.get(key)
+        return found or self._open.get(self._aliases.get(key, key))
+
+    def all(self) -> Sequence[OpenDocument]:
+        """The open documents, oldest first."""
+        return tuple(self._open.values())
+
+    def watch(self, uri: str, watcher: Watcher) -> Callable[[], None]:
+        """Call back after each change, opening or closing of a document; returns how to stop."""
+        key = same_key(uri)
+        watchers = self._watchers.setdefault(key, [])
+        watchers.append(watcher)
+
+        def stop() -> None:
+            watchers.remove(watcher)
+            if not watchers and self._watchers.get(key) is watchers:
+                del self._watchers[key]
+
+        return stop
+
+    # ---- what the editor tells
+
+    def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:
+        """A second opening of an open document replaces its text and keeps a known language."""
+        key = same_key(uri)
+        before = self._open.get(key)
+        document = OpenDocument(uri, language_id, version, text)
+        if before is None:
+            self._learn_alias(key, document.path)
+        else:
+            document.revision = before.revision + 1
+            document.language_id = language_id or before.language_id
+        self._open[key] = document
+        self._tell(key)
+
+    def did_change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> None:
+        """Full or incremental changes, one after the other; ignored for what is not open."""
+        key = same_key(uri)
+        document = self._open.get(key)
+        if document is None:
+            return
+        for change in changes:
+            self._change(document, change)
+        document.version = version
+        document.revision += 1
+        self._tell(key)
+
+    def did_save(self, uri: str, text: str | None = None) -> None:
+        """The text that was saved, if it is told, is the truth."""
+        key = same_key(uri)
+        document = self._open.get(key)
+        if document is None or text is None:
+            return
+        document.doubtful = False
+        if text != document.text:
+            document.buffer = Buffer(text)
+            document.revision += 1
+            self._tell(key)
+
+    def did_close(self, uri: str) -> None:
+        """From now on the disk is the truth."""
+        key = same_key(uri)
+        if self._open.pop(key, None) is not None:
+            self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
+            self._tell(key)
+
+    def _change(self, document: OpenDocument, change: ContentChange) -> None:
+        where = change.range
+        if where is None:
+            document.buffer = Buffer(change.text)
+            document.doubtful = False
+            return
+        # The line after the last one is a usual way to say "the end"; further is a mismatch.
+        if where.start.line > document.buffer.line_count:
+            document.doubtful = True
+        start = document.buffer.from_wire(where.start, self.encoding)
+        end = document.buffer.from_wire(where.end, self.encoding)
+        if (end.line, end.character) < (start.line, start.character):
+            start, end = end, start
+        document.buffer.replace(start, end, change.text)
+
+    def _learn_alias(self, key: str, path: str | None) -> None:
+        if path is not None:
+            alias = path_to_uri(self._true_path(path))
+            if alias != key:
+                self._aliases.setdefault(alias, key)
+
+    def _tell(self, key: str) -> None:
+        for watcher in tuple(self._watchers.get(key, ())):
+            watcher()
