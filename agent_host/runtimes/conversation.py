@@ -1,0 +1,247 @@
+"""The items of a conversation: what is sent to a model and remembered between runs.
+
+As JSON they have the shape of OpenAI's Responses items, whichever vendor made them. What only
+its maker understands (signatures, encrypted reasoning) is `Opaque` and goes back to the very same
+model byte for byte, to no other. `repaired` makes any history acceptable to every vendor.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import assert_never, cast
+
+from agent_host.core.model import ImagePart, JsonObject, PromptPart, ResourcePart, TextPart
+
+INTERRUPTED = (
+    "Interrupted: the run was stopped before this call finished. It may or may not have had an "
+    "effect; check before repeating it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A vendor's own data; `model` is the `vendor/name` that made it."""
+
+    model: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaid:
+    parts: tuple[TextPart | ImagePart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSaid:
+    text: str
+    interrupted: bool = False
+    opaque: Opaque | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoned:
+    text: str
+    opaque: Opaque | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call; `arguments` is the JSON text as the model wrote it, maybe malformed."""
+
+    call_id: str
+    name: str
+    arguments: str
+    opaque: Opaque | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    call_id: str
+    output: str
+    interrupted: bool = False
+
+
+Item = UserSaid | AgentSaid | Reasoned | Called | Returned
+
+
+def user_said(prompt: Iterable[PromptPart]) -> UserSaid:
+    """The prompt as an item; a resource that nobody has read is only named."""
+    return UserSaid(
+        tuple(TextPart(p.uri) if isinstance(p, ResourcePart) else p for p in prompt)
+        or (TextPart(""),)
+    )
+
+
+def repaired(items: Sequence[Item], model: str) -> tuple[Item, ...]:
+    """History as any vendor accepts it, for `model` (`vendor/name`).
+
+    Each call has exactly one result, right behind the calls of its turn; calls that never got one
+    are interrupted. Results without a call, other models' opaque data and reasoning, and reasoning
+    that led to nothing are left out.
+    """
+    results = {item.call_id: item for item in items if isinstance(item, Returned)}
+    out: list[Item] = []
+    waiting: list[str] = []
+    seen: set[str] = set()
+    after_result = False
+    for item in items:
+        if isinstance(item, Returned):
+            after_result = True
+            continue
+        if after_result or isinstance(item, UserSaid):
+            _end_turn(out, waiting, results)
+        after_result = False
+        own = _for_model(item, model)
+        if own is None or (isinstance(own, Called) and own.call_id in seen):
+            continue
+        if isinstance(own, Called):
+            seen.add(own.call_id)
+            waiting.append(own.call_id)
+        out.append(own)
+    _end_turn(out, waiting, results)
+    return tuple(out)
+
+
+def interruptions(items: Sequence[Item]) -> tuple[Returned, ...]:
+    """A result for each call that has none."""
+    done = {item.call_id for item in items if isinstance(item, Returned)}
+    open_calls = [c.call_id for c in items if isinstance(c, Called) and c.call_id not in done]
+    return tuple(_results(open_calls, {}))
+
+
+def _for_model(item: Item, model: str) -> Item | None:
+    match item:
+        case Reasoned(_, opaque):
+            return item if opaque is not None and opaque.model == model else None
+        case AgentSaid(text, interrupted, opaque):
+            if opaque is None or opaque.model == model:
+                return item if text or opaque else None
+            return AgentSaid(text, interrupted) if text else None
+        case Called(call_id, name, arguments, opaque):
+            if opaque is None or opaque.model == model:
+                return item
+            return Called(call_id, name, arguments)
+        case UserSaid() | Returned():
+            return item
+    assert_never(item)
+
+
+def _results(call_ids: Iterable[str], results: dict[str, Returned]) -> list[Returned]:
+    return [
+        results.get(call_id) or Returned(call_id, INTERRUPTED, interrupted=True)
+        for call_id in call_ids
+    ]
+
+
+def _end_turn(out: list[Item], waiting: list[str], results: dict[str, Returned]) -> None:
+    """Reasoning that led to nothing goes; each call of the turn gets its result."""
+    while out and isinstance(out[-1], Reasoned):
+        out.pop()
+    out += _results(waiting, results)
+    waiting.clear()
+
+
+# ---- JSON
+
+
+def encode(item: Item) -> JsonObject:
+    """The item as JSON, in the shape of a Responses item."""
+    match item:
+        case UserSaid(parts):
+            return {"type": "message", "role": "user", "content": [_encode_part(p) for p in parts]}
+        case AgentSaid(text, interrupted, opaque):
+            return {
+                "type": "message",
+                "role": "assistant",
+                "status": "incomplete" if interrupted else "completed",
+                "content": [{"type": "output_text", "text": text}],
+                **_encode_opaque(opaque),
+            }
+        case Reasoned(text, opaque):
+            summary = [{"type": "summary_text", "text": text}] if text else []
+            return {"type": "reasoning", "summary": summary, **_encode_opaque(opaque)}
+        case Called(call_id, name, arguments, opaque):
+            return {
+                "type": "function_call",
+                "call_id": call_id,
+                "name": name,
+                "arguments": arguments,
+                **_encode_opaque(opaque),
+            }
+        case Returned(call_id, output, interrupted):
+            return {
+                "type": "function_call_output",
+                "call_id": call_id,
+                "output": output,
+                "status": "incomplete" if interrupted else "completed",
+            }
+    assert_never(item)
+
+
+def decode(json: JsonObject) -> Item | None:
+    """The item that `encode` wrote; None for what is no item of ours."""
+    opaque = _decode_opaque(json.get("provider_data"))
+    match json.get("type", "message"):
+        case "message" if json.get("role") == "assistant":
+            return AgentSaid(_text(json.get("content")), json.get("status") == "incomplete", opaque)
+        case "message" if json.get("role") in ("user", "system", "developer"):
+            return UserSaid(_decode_parts(json.get("content")))
+        case "reasoning":
+            return Reasoned(_text(json.get("summary")), opaque)
+        case "function_call":
+            return Called(
+                str(json.get("call_id")), str(json.get("name")), str(json.get("arguments")), opaque
+            )
+        case "function_call_output":
+            interrupted = json.get("status") == "incomplete"
+            return Returned(str(json.get("call_id")), _text(json.get("output")), interrupted)
+        case _:
+            return None
+
+
+def _encode_part(part: TextPart | ImagePart) -> JsonObject:
+    if isinstance(part, TextPart):
+        return {"type": "input_text", "text": part.text}
+    return {"type": "input_image", "image_url": f"data:{part.media_type};base64,{part.data}"}
+
+
+def _encode_opaque(opaque: Opaque | None) -> JsonObject:
+    if opaque is None:
+        return {}
+    return {"provider_data": {"model": opaque.model, "data": opaque.data}}
+
+
+def _decode_opaque(json: object) -> Opaque | None:
+    if not isinstance(json, dict):
+        return None
+    fields = cast(JsonObject, json)
+    model, data = fields.get("model"), fields.get("data")
+    if not isinstance(model, str) or not isinstance(data, dict):
+        return None
+    return Opaque(model, cast(JsonObject, data))
+
+
+def _decode_parts(content: object) -> tuple[TextPart | ImagePart, ...]:
+    if isinstance(content, str):
+        return (TextPart(content),)
+    return tuple(_decode_part(part) for part in _objects(content))
+
+
+def _decode_part(part: JsonObject) -> TextPart | ImagePart:
+    url = part.get("image_url")
+    if isinstance(url, str) and url.startswith("data:") and ";base64," in url:
+        media_type, data = url.removeprefix("data:").split(";base64,", 1)
+        return ImagePart(media_type, data)
+    return TextPart(str(part.get("text", "")))
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in _objects(content))
+
+
+def _objects(value: object) -> list[JsonObject]:
+    if not isinstance(value, (list, tuple)):
+        return []
+    entries = cast(Sequence[object], value)
+    return [cast(JsonObject, entry) for entry in entries if isinstance(entry, dict)]

@@ -1,0 +1,276 @@
+"""Scripts that the scripted model plays: YAML to frozen steps. scripts/README.md has the format.
+
+A mistake in a script is reported with its file, line and key, and what is allowed there.
+Not here: playing (providers/scripted.py).
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_host.core.errors import ModelNotFound
+from agent_host.core.model import Usage
+from agent_host.fields import Fields, Located, Problem
+from agent_host.yaml_source import YamlError, read_yaml
+
+BUILTINS = Path(__file__).parent / "scripts"
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Text, or thinking: by `characters` a piece (None: by words), `seconds` apart."""
+
+    text: str
+    thinking: bool = False
+    characters: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; all calls of a turn are made at once. `arguments` is JSON text."""
+
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """An error like a vendor's: an HTTP status, or a cut connection (None).
+
+    It happens `times` times; asked again after that, the turn goes on.
+    """
+
+    status: int | None
+    message: str
+    retry_after: float | None
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`seconds` of silence; None is until the run is stopped."""
+
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The turn ends in an odd way; what comes after is not played."""
+
+    finish: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What the run must have told the model by now, as regular expressions; else the run fails."""
+
+    line: int
+    prompt: re.Pattern[str] | None
+    result: re.Pattern[str] | None
+
+
+Step = Say | Call | Use | Fail | Wait | End | Expect
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The turns of a run. `repeat`: after the last one comes the first again."""
+
+    source: str
+    turns: tuple[tuple[Step, ...], ...]
+    repeat: bool = False
+
+
+def load_script(name: str, cwd: str) -> Script:
+    """The built-in script of that name, else the file, relative to `cwd`.
+
+    Raises ModelNotFound when there is none or when it has mistakes.
+    """
+    builtin = BUILTINS / f"{name}.yaml"
+    is_file = name.endswith((".yaml", ".yml"))
+    path = Path(cwd, name).expanduser() if is_file else builtin
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        names = ", ".join(sorted(found.stem for found in BUILTINS.glob("*.yaml")))
+        raise ModelNotFound(
+            f"There is no script {name!r}: write scripted/ and the path of a .yaml file, relative "
+            f"to the run's folder or absolute, or one of {names}."
+        ) from error
+    return parse_script(text, name)
+
+
+def parse_script(text: str, source: str) -> Script:
+    """Read a script; `source` names it in messages. Raises ModelNotFound that lists mistakes."""
+    problems: list[Problem] = []
+    try:
+        script = _script(read_yaml(text), source, problems)
+    except YamlError as error:
+        raise ModelNotFound(
+            f"The script {source} is broken: {error.line}: {error.reason}"
+        ) from error
+    if problems:
+        lines = "; ".join(f"line {p.line}: `{p.name}` {p.reason}" for p in problems[:5])
+        raise ModelNotFound(f"The script {source} is broken: {lines}")
+    return script
+
+
+def _script(root: Located, source: str, problems: list[Problem]) -> Script:
+    turns, repeat = root, False
+    if root.fields is not None:
+        fields = Fields(root, problems)
+        repeat = _flag(fields, "repeat")
+        turns = fields.get("turns") or Located(root.line)
+        fields.finish()
+    if not turns.items:
+        problems.append(Problem("turns", turns.line, "must be a list of turns, at least one."))
+        return Script(source, ())
+    read = tuple(
+        tuple(_step(step, f"turns[{number}]", problems) for step in _steps(turn))
+        for number, turn in enumerate(turns.items, 1)
+    )
+    kept = tuple(tuple(step for step in turn if step is not None) for turn in read)
+    return Script(source, kept, repeat)
+
+
+def _steps(turn: Located) -> tuple[Located, ...]:
+    return (turn,) if turn.items is None else turn.items
+
+
+def _step(found: Located, name: str, problems: list[Problem]) -> Step | None:
+    fields = Fields(found, problems, name)
+    keys = [key for key in _STEPS if key in (found.fields or {})]
+    if len(keys) != 1:
+        allowed = ", ".join(_STEPS)
+        problems.append(Problem(name, found.line, f"must hold one step: one of {allowed}."))
+        return None
+    step = _STEPS[keys[0]](fields, keys[0])
+    fields.finish()
+    return step
+
+
+def _say(fields: Fields, key: str) -> Step | None:
+    found = fields.get(key) or Located(fields.source.line, "")
+    if found.fields is None:
+        return Say(_string(fields, key, found) or "", thinking=key == "reasoning")
+    inner = fields.mapping(key)
+    say = inner.get("say") or Located(found.line, "")
+    step = Say(
+        _string(inner, "say", say) or "",
+        thinking=key == "reasoning",
+        characters=inner.whole("characters", 1),
+        seconds=inner.positive("seconds") or 0.0,
+    )
+    inner.finish()
+    return step
+
+
+def _call(fields: Fields, key: str) -> Step | None:
+    inner = fields.mapping(key)
+    tool, raw = inner.text("tool"), inner.text("raw")
+    arguments = inner.get("arguments")
+    inner.finish()
+    if tool is None:
+        inner.report("tool", "must name the tool to call.")
+        return None
+    if raw is None:
+        raw = "{}" if arguments is None else json.dumps(arguments.plain(), ensure_ascii=False)
+    return Call(tool, raw)
+
+
+def _use(fields: Fields, key: str) -> Step:
+    inner = fields.mapping(key)
+    usage = Usage(
+        requests=1,
+        input_tokens=inner.whole("input", 0) or 0,
+        output_tokens=inner.whole("output", 0) or 0,
+        cached_tokens=inner.whole("cached", 0) or 0,
+        cache_write_tokens=inner.whole("cacheWrite", 0) or 0,
+        reasoning_tokens=inner.whole("reasoning", 0) or 0,
+        cost_usd=inner.positive("costUsd"),
+    )
+    inner.finish()
+    return Use(usage)
+
+
+_KINDS = {"auth": 401, "model": 404, "rate": 429, "overloaded": 529, "server": 500, "cut": None}
+
+
+def _fail(fields: Fields, key: str) -> Step:
+    inner = fields.mapping(key)
+    status, kind = inner.whole("status", 400), inner.choice("kind", tuple(_KINDS))
+    if status is None and kind is None:
+        inner.report(None, f"must have `status` or `kind` (one of {', '.join(_KINDS)}).")
+    step = Fail(
+        status=status if kind is None else _KINDS[kind],
+        message=inner.text("message") or "as the script says",
+        retry_after=inner.positive("retryAfter"),
+        times=inner.whole("times", 1) or 1_000_000,
+    )
+    inner.finish()
+    return step
+
+
+def _wait(fields: Fields, key: str) -> Step:
+    if key == "wait":
+        return Wait(fields.positive(key))
+    return Wait(None if _flag(fields, key) else 0)
+
+
+def _end(fields: Fields, key: str) -> Step:
+    if key == "refuse":
+        return End("refused", fields.text(key) or "the script refuses")
+    return End(fields.choice(key, ("length", "stop")) or "stop", "as the script says")
+
+
+def _expect(fields: Fields, key: str) -> Step:
+    inner = fields.mapping(key)
+    step = Expect(inner.source.line or 1, _pattern(inner, "prompt"), _pattern(inner, "result"))
+    inner.finish()
+    return step
+
+
+def _pattern(fields: Fields, key: str) -> re.Pattern[str] | None:
+    text = fields.text(key)
+    if text is None:
+        return None
+    try:
+        return re.compile(text, re.DOTALL)
+    except re.error as error:
+        return fields.report(key, f"must be a regular expression: {error}.")
+
+
+def _flag(fields: Fields, key: str) -> bool:
+    found = fields.get(key)
+    if found is not None and not isinstance(found.value, bool):
+        fields.report(key, "must be yes or no.")
+    return found is not None and found.value is True
+
+
+def _string(fields: Fields, key: str, found: Located) -> str | None:
+    if isinstance(found.value, str):
+        return found.value
+    return fields.report(key, "must be text.")
+
+
+_STEPS: dict[str, Callable[[Fields, str], Step | None]] = {
+    "text": _say,
+    "reasoning": _say,
+    "call": _call,
+    "usage": _use,
+    "error": _fail,
+    "wait": _wait,
+    "hang": _wait,
+    "refuse": _end,
+    "end": _end,
+    "expect": _expect,
+}

@@ -1,0 +1,153 @@
+"""Runtime `sdk`: a prompt is answered by a vendor's model, driven by openai-agents.
+
+Importing this module imports no SDK; `warm` does, in a thread. Not here: the loop over turns
+(sdk_loop.py), the asking of a model (sdk_turn.py), the vendors (providers/).
+"""
+
+import asyncio
+import gc
+import importlib
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+
+import httpx2
+
+from agent_host.core.errors import ModelNotFound
+from agent_host.core.model import Usage
+from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.runtimes import VENDORS, RuntimeSettings
+from agent_host.runtimes.provider import Provider, Trouble
+
+Price = Callable[[str, Usage], float | None]
+"""The cost in US dollars of a model's usage; None is unknown. May be called in any thread."""
+
+
+def _unknown_price(model: str, usage: Usage) -> float | None:  # noqa: ARG001
+    return None
+
+
+class SdkRuntime:
+    """The Runtime port over the vendors' SDKs; runs share one HTTP client.
+
+    `pause` waits for a number of seconds before a model is asked again.
+    """
+
+    def __init__(
+        self,
+        settings: RuntimeSettings,
+        *,
+        price: Price = _unknown_price,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._settings = settings
+        self._price = price
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._http: httpx2.AsyncClient | None = None
+        self._providers: dict[str, Provider] = {}
+
+    def warm(self, model: str) -> None:
+        """Import what `model` needs and prepare its client. Blocks for seconds: use a thread.
+
+        Raises ModelNotFound for a vendor that does not exist, NoApiKey and RuntimeMissing when
+        the vendor can't be used as it is configured.
+        """
+        vendor = _vendor(model)
+        with self._lock, _smooth_import():
+            importlib.import_module("agent_host.runtimes.sdk_loop")
+            self._price(model, Usage())
+            if vendor not in self._providers:
+                self._providers[vendor] = self._load(vendor)
+
+    async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        """Run one prompt; see the port."""
+        try:
+            provider = await self._provider(request.model)
+        except Trouble as trouble:
+            return RuntimeResult(status="failed", output="", error=trouble.error)
+        except ModelNotFound as error:
+            return RuntimeResult(status="failed", output="", error=error)
+        from agent_host.runtimes.sdk_loop import RunLoop
+        from agent_host.runtimes.sdk_turn import Asker
+
+        asker = Asker(provider, request, sink, self._price, self._pause)
+        return await RunLoop(asker, request, sink, gate).run()
+
+    async def close(self) -> None:
+        """Close the shared connections."""
+        http, self._http = self._http, None
+        self._providers.clear()
+        if http is not None:
+            await http.aclose()
+
+    async def _provider(self, model: str) -> Provider:
+        vendor = _vendor(model)
+        if vendor not in self._providers:
+            # An import on the loop's thread would block it, also while another thread imports.
+            await asyncio.to_thread(self.warm, model)
+        return self._providers[vendor]
+
+    def _load(self, vendor: str) -> Provider:
+        config = self._settings.provider(vendor)
+        if vendor == "scripted":
+            from agent_host.runtimes.providers.scripted import ScriptedProvider
+
+            return ScriptedProvider()
+        if self._http is None:
+            self._http = _shared_client()
+        if vendor == "anthropic":
+            from agent_host.runtimes.providers.anthropic import AnthropicProvider
+
+            return AnthropicProvider(config, self._http)
+        if vendor == "gemini":
+            from agent_host.runtimes.providers.gemini import GeminiProvider
+
+            return GeminiProvider(config, self._http)
+        if vendor == "openai":
+            from agent_host.runtimes.providers.openai import OpenAIProvider
+
+            return OpenAIProvider(config, self._http)
+        from agent_host.runtimes.providers.local import LocalProvider
+
+        return LocalProvider(config, self._http)
+
+
+def _vendor(model: str) -> str:
+    vendor, slash, name = model.partition("/")
+    if not slash or not name or vendor not in VENDORS:
+        raise ModelNotFound(
+            f"{model!r} is not a model's name: write vendor/name, the vendor being one of "
+            f"{', '.join(VENDORS)}."
+        )
+    return vendor
+
+
+def _shared_client() -> httpx2.AsyncClient:
+    # A local server is never behind the proxy that the environment may name.
+    direct = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
+    return httpx2.AsyncClient(
+        limits=httpx2.Limits(max_connections=200, max_keepalive_connections=100),
+        timeout=httpx2.Timeout(600, connect=10),
+        mounts=direct,
+        follow_redirects=True,
+    )
+
+
+@contextmanager
+def _smooth_import() -> Generator[None]:
+    """Import in a thread without stalls of the event loop.
+
+    Full collections over the half-built modules stall it for up to 0.4 s, and so would one after
+    the import: what was imported is frozen instead, because it never becomes garbage.
+    """
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+        sys.setswitchinterval(interval)

@@ -1,0 +1,140 @@
+"""A vendor's failures in our words: which error, whether to ask again, and what the user can do.
+
+No sentence ever holds a key. Not here: the vendors' exception classes; providers take them apart.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_host.core.errors import (
+    AgentHostError,
+    AuthFailed,
+    ModelNotFound,
+    NoApiKey,
+    Overloaded,
+    RateLimited,
+    RuntimeFailed,
+)
+from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.provider import Trouble
+
+_TOO_LONG = re.compile(
+    r"prompt is too long|context.{0,20}(length|window|size)|maximum context|too many tokens"
+    r"|exceeds? the maximum number of tokens|input token count",
+    re.IGNORECASE,
+)
+_AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """How a vendor is called in sentences, and the variables that hold its key."""
+
+    label: str
+    key_variables: tuple[str, ...]
+
+    def no_key(self) -> NoApiKey:
+        """There is no key at all."""
+        return NoApiKey(
+            f"There is no key for {self.label}: set {' or '.join(self.key_variables)}.",
+            variables=list(self.key_variables),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a vendor answered instead of a stream. `message` is the vendor's own sentence."""
+
+    status: int
+    message: str
+    after: float | None = None
+
+
+def trouble_of_status(
+    vendor: Vendor, config: ProviderConfig, model: str, complaint: Complaint
+) -> Trouble:
+    """A refused request, by its HTTP status."""
+    said = _said(complaint.message, config)
+    error: AgentHostError
+    match complaint.status:
+        case 401 | 403:
+            error = AuthFailed(_auth_sentence(vendor, config, said), source=config.key_source)
+        case 404:
+            error = ModelNotFound(
+                f"{vendor.label} does not know the model {model!r}: check its name{said}."
+            )
+        case 429:
+            error = RateLimited(
+                f"{vendor.label} limits the rate: {_wait_sentence(complaint.after)}{said}.",
+                retry_after=complaint.after,
+            )
+        case 503 | 529:
+            error = Overloaded(f"{vendor.label} is overloaded: try again later{said}.")
+        case 413:
+            error = too_long(vendor, model)
+        case status if status == 400 and _TOO_LONG.search(complaint.message):
+            error = too_long(vendor, model)
+        case status:
+            error = RuntimeFailed(
+                f"{vendor.label} refused the request with status {status}{said}.", status=status
+            )
+    again = complaint.status in _AGAIN or complaint.status >= 500
+    return Trouble(error, again=again, after=complaint.after)
+
+
+def trouble_of_connection(vendor: Vendor, config: ProviderConfig, reason: str) -> Trouble:
+    """The server can't be reached, or the connection was lost in the middle of an answer."""
+    where = f" at {config.base_url}" if config.base_url else ""
+    error = RuntimeFailed(
+        f"The connection to {vendor.label}{where} failed ({reason or 'no reason given'}): "
+        "check the network and the URL, then try again."
+    )
+    return Trouble(error, again=True)
+
+
+def trouble_of_stream(vendor: Vendor, reason: str) -> Trouble:
+    """The answer ended before it was whole, or can't be understood."""
+    return Trouble(
+        RuntimeFailed(f"The answer of {vendor.label} broke off ({reason}): try again."), again=True
+    )
+
+
+def too_long(vendor: Vendor, model: str) -> RuntimeFailed:
+    """The conversation does not fit into the model."""
+    return RuntimeFailed(
+        f"The conversation is too long for {model} of {vendor.label}: compact the session, start a "
+        "new one, or use a model with a larger context window.",
+        cause="context_length",
+    )
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `retry-after-ms` or `retry-after` (the form with a date counts as absent)."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _auth_sentence(vendor: Vendor, config: ProviderConfig, said: str) -> str:
+    variables = " or ".join(vendor.key_variables)
+    if config.key is None:
+        return f"{vendor.label} wants a key: set {variables}{said}."
+    source = config.key_source or "an unknown source"
+    return f"{vendor.label} refused the key from {source}: renew it or set {variables}{said}."
+
+
+def _wait_sentence(after: float | None) -> str:
+    return "wait a little" if after is None else f"wait {after:g} s"
+
+
+def _said(message: str, config: ProviderConfig) -> str:
+    """The vendor's sentence in brackets, short, without the key should the vendor repeat it."""
+    text = " ".join(message.split()).rstrip(".")
+    if config.key:
+        text = text.replace(config.key, "***")
+    text = re.sub(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}", "***", text)
+    return f" ({text[:300]})" if text else ""
