@@ -1,0 +1,260 @@
+"""What a person may set, in layers, as frozen data: defaults, file, environment, editor.
+
+A wrong key or value is reported and left out; the rest counts. Not here: keys of vendors
+(credentials.py), what a role or a request says (both come after these settings).
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast
+
+import platformdirs
+
+from agent_host.core.model import Limits
+from agent_host.core.permission import Rule
+from agent_host.fields.reader import (
+    Fields,
+    Located,
+    ParseRules,
+    Problem,
+    hint,
+    located,
+    read_limits,
+    read_rules,
+)
+from agent_host.fields.yaml_source import YamlError, read_yaml
+
+APPLICATION = "agent-host"
+SECTION = "agentHost"
+HOME_VARIABLE = "AGENT_HOST_HOME"
+CONFIG_NAME = "config.yaml"
+
+Trust = Literal["ask", "always", "never"]
+Save = Literal["clean", "never"]
+
+DEFAULT_LIMITS = Limits(max_turns=100, inactivity_seconds=600.0)
+
+_TRUST: tuple[Trust, ...] = ("ask", "always", "never")
+_SAVE: tuple[Save, ...] = ("clean", "never")
+_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class StateDirs:
+    """Where the program keeps its files; none of them need exist yet."""
+
+    config: Path
+    state: Path
+    cache: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.config / CONFIG_NAME
+
+    @property
+    def roles(self) -> Path:
+        """The user's own roles."""
+        return self.config / "roles"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force. `model` None: the first vendor that has a key.
+
+    `env` is added to the environment of commands. `trust` says what an unknown workspace is;
+    `save` whether a buffer that was clean is saved after an edit.
+    """
+
+    model: str | None = None
+    role: str = "coder"
+    runtime: str | None = None
+    limits: Limits = DEFAULT_LIMITS
+    rules: tuple[Rule, ...] = ()
+    env: Mapping[str, str] = field(default=_NO_TEXTS)
+    trust: Trust = "ask"
+    save: Save = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingProblem:
+    """A setting that was left out: its name, where it stands, and what is allowed."""
+
+    name: str
+    where: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.where}: " + (f"`{self.name}` {self.reason}" if self.name else self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings: decoded JSON or YAML, and how to name the source to a person."""
+
+    where: str
+    source: Located
+
+
+def state_dirs(environ: Mapping[str, str]) -> StateDirs:
+    """The platform's user directories, or all of them below AGENT_HOST_HOME."""
+    home = environ.get(HOME_VARIABLE, "").strip()
+    if home:
+        base = Path(home).expanduser().absolute()
+        return StateDirs(base / "config", base / "state", base / "cache")
+    dirs = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
+    return StateDirs(dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path)
+
+
+def load_settings(
+    environ: Mapping[str, str],
+    editor: Iterable[object] = (),
+    parse_rules: ParseRules | None = None,
+) -> tuple[Settings, tuple[SettingProblem, ...]]:
+    """Read all layers; later ones win.
+
+    `editor` holds what the editor gave, as decoded JSON: first `initializationOptions`, then the
+    newest answer to `workspace/configuration`.
+    """
+    problems: list[SettingProblem] = []
+    file = state_dirs(environ).config_file
+    layers = [_file_layer(file, problems), _environment(environ, problems)]
+    names = ("initializationOptions", f"editor settings `{SECTION}`")
+    layers += [
+        Layer(where, _section(located(data))) for where, data in zip(names, editor, strict=False)
+    ]
+    settings = Settings()
+    for layer in layers:
+        settings = _apply(settings, layer, problems, parse_rules)
+    return settings, tuple(problems)
+
+
+# ---- the layers
+
+
+def _file_layer(path: Path, problems: list[SettingProblem]) -> Layer:
+    where = path.name
+    try:
+        return Layer(where, read_yaml(path.read_text("utf-8-sig")))
+    except FileNotFoundError:
+        pass
+    except UnicodeDecodeError:
+        problems.append(SettingProblem("", where, "The file is not UTF-8."))
+    except OSError as error:
+        problems.append(SettingProblem("", where, f"It can't be read: {error.strerror}."))
+    except YamlError as error:
+        problems.append(SettingProblem("", f"{where}:{error.line}", error.reason))
+    return Layer(where, Located(None))
+
+
+_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "AGENT_HOST_MODEL": ("model",),
+        "AGENT_HOST_ROLE": ("role",),
+        "AGENT_HOST_RUNTIME": ("runtime",),
+        "AGENT_HOST_TRUST": ("trust",),
+        "AGENT_HOST_SAVE": ("save",),
+        "AGENT_HOST_MAX_TURNS": ("limits", "maxTurns"),
+        "AGENT_HOST_MAX_COST_USD": ("limits", "maxCostUsd"),
+        "AGENT_HOST_WALL_SECONDS": ("limits", "wallSeconds"),
+        "AGENT_HOST_INACTIVITY_SECONDS": ("limits", "inactivitySeconds"),
+    }
+)
+
+
+def _environment(environ: Mapping[str, str], problems: list[SettingProblem]) -> Layer:
+    data: dict[str, object] = {}
+    limits: dict[str, object] = {}
+    for variable, path in _VARIABLES.items():
+        value = environ.get(variable, "").strip()
+        if value and path[0] == "limits":
+            limits[path[1]] = _number(value)
+        elif value:
+            data[path[0]] = value
+    if limits:
+        data["limits"] = limits
+    known = (*_VARIABLES, HOME_VARIABLE)
+    for variable in environ:
+        # Other programs may own names that begin alike; only a near miss is worth a word.
+        near = hint(variable, known, cutoff=0.9) if variable.startswith("AGENT_HOST_") else ""
+        if variable not in known and near.startswith(" Did"):
+            problems.append(SettingProblem(variable, "environment", f"is no known variable.{near}"))
+    return Layer("environment", located(data))
+
+
+def _number(text: str) -> int | float | str:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _section(source: Located) -> Located:
+    """Editors give the section itself, or an object that holds nothing but the section."""
+    inner = source.fields or {}
+    return inner[SECTION] if set(inner) == {SECTION} else source
+
+
+# ---- one layer on top of the others
+
+
+def _apply(
+    below: Settings, layer: Layer, problems: list[SettingProblem], parse_rules: ParseRules | None
+) -> Settings:
+    found: list[Problem] = []
+    source = Fields(layer.source, found)
+    over = Settings(
+        model=_model(source),
+        role=source.text("role") or below.role,
+        runtime=source.text("runtime") or below.runtime,
+        limits=_limits_over(below.limits, read_limits(source.mapping("limits"))),
+        rules=(*below.rules, *read_rules(source, layer.where, parse_rules)),
+        env=MappingProxyType({**below.env, **_env(source.mapping("env"))}),
+        trust=_trust(source) or below.trust,
+        save=cast("Save | None", source.choice("save", _SAVE)) or below.save,
+    )
+    source.finish()
+    for problem in found:
+        where = f"{layer.where}:{problem.line}" if problem.line else layer.where
+        problems.append(SettingProblem(problem.name, where, problem.reason))
+    return over if over.model else replace(over, model=below.model)
+
+
+def _model(source: Fields) -> str | None:
+    model = source.text("model")
+    if model is not None and not all(model.partition("/")):
+        return source.report("model", "must be `vendor/name`, such as `openai/...`.")
+    return model
+
+
+def _trust(source: Fields) -> Trust | None:
+    given = source.get("trust")
+    if given is not None and isinstance(given.value, bool):
+        return "always" if given.value else "never"
+    return cast("Trust | None", source.choice("trust", _TRUST))
+
+
+def _limits_over(below: Limits, over: Limits) -> Limits:
+    given = {each.name: getattr(over, each.name) for each in fields(over)}
+    return replace(below, **{name: value for name, value in given.items() if value is not None})
+
+
+def _env(source: Fields) -> dict[str, str]:
+    env: dict[str, str] = {}
+    for name, value in source.rest().items():
+        text = value.value
+        if not _VARIABLE_NAME.fullmatch(name):
+            source.report(name, "can't be the name of a variable.")
+        elif isinstance(text, str) and "\0" not in text:
+            env[name] = text
+        else:
+            source.report(name, "must be text (put it in quotes).")
+    return env
