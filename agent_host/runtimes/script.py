@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agent_host.core.errors import ModelNotFound
 from agent_host.core.model import Usage
-from agent_host.fields import Fields, Located, Problem
-from agent_host.yaml_source import YamlError, read_yaml
+from agent_host.fields.reader import Fields, Located, Problem
+from agent_host.fields.yaml_source import YamlError, read_yaml
 
 BUILTINS = Path(__file__).parent / "scripts"
 
