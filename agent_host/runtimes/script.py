@@ -6,7 +6,7 @@ Not here: playing (providers/scripted.py).
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from agent_host.core.errors import ModelNotFound
 from agent_host.core.model import Usage
 from agent_host.fields.reader import Fields, Located, Problem
 from agent_host.fields.yaml_source import YamlError, read_yaml
+from agent_host.runtimes.provider import Finish
 
+_SCRIPTED = "as the script says"
+_ALWAYS = 1_000_000
 BUILTINS = Path(__file__).parent / "scripts"
 
 
@@ -32,7 +35,7 @@ class Say:
 class Call:
     """A tool call; all calls of a turn are made at once. `arguments` is JSON text."""
 
-    tool: str
+    name: str
     arguments: str
 
 
@@ -65,8 +68,8 @@ class Wait:
 class End:
     """The turn ends in an odd way; what comes after is not played."""
 
-    finish: str
-    detail: str
+    finish: Finish
+    detail: str = "as the script says"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,59 +138,67 @@ def _script(root: Located, source: str, problems: list[Problem]) -> Script:
         problems.append(Problem("turns", turns.line, "must be a list of turns, at least one."))
         return Script(source, ())
     read = tuple(
-        tuple(_step(step, f"turns[{number}]", problems) for step in _steps(turn))
+        tuple(_turn(turn, f"turns[{number}]", problems))
         for number, turn in enumerate(turns.items, 1)
     )
-    kept = tuple(tuple(step for step in turn if step is not None) for turn in read)
-    return Script(source, kept, repeat)
+    return Script(source, read, repeat)
 
 
-def _steps(turn: Located) -> tuple[Located, ...]:
-    return (turn,) if turn.items is None else turn.items
+def _turn(turn: Located, name: str, problems: list[Problem]) -> Iterator[Step]:
+    """A turn is a list of steps, or one mapping of them, which are played as they stand."""
+    for found in (turn,) if turn.items is None else turn.items:
+        fields = Fields(found, problems, name)
+        keys = [key for key in found.fields or () if key in _STEPS]
+        if not keys:
+            fields.report(None, f"must hold steps: {', '.join(_STEPS)}.")
+        for key in keys:
+            yield from _STEPS[key](fields, key)
+        fields.finish()
 
 
-def _step(found: Located, name: str, problems: list[Problem]) -> Step | None:
-    fields = Fields(found, problems, name)
-    keys = [key for key in _STEPS if key in (found.fields or {})]
-    if len(keys) != 1:
-        allowed = ", ".join(_STEPS)
-        problems.append(Problem(name, found.line, f"must hold one step: one of {allowed}."))
-        return None
-    step = _STEPS[keys[0]](fields, keys[0])
-    fields.finish()
-    return step
-
-
-def _say(fields: Fields, key: str) -> Step | None:
+def _say(fields: Fields, key: str) -> Iterator[Step]:
     found = fields.get(key) or Located(fields.source.line, "")
     if found.fields is None:
-        return Say(_string(fields, key, found) or "", thinking=key == "reasoning")
+        yield Say(_string(fields, key, found) or "", thinking=key == "reasoning")
+        return
     inner = fields.mapping(key)
     say = inner.get("say") or Located(found.line, "")
-    step = Say(
+    yield Say(
         _string(inner, "say", say) or "",
         thinking=key == "reasoning",
         characters=inner.whole("characters", 1),
         seconds=inner.positive("seconds") or 0.0,
     )
     inner.finish()
-    return step
 
 
-def _call(fields: Fields, key: str) -> Step | None:
-    inner = fields.mapping(key)
-    tool, raw = inner.text("tool"), inner.text("raw")
-    arguments = inner.get("arguments")
+def _call(fields: Fields, key: str) -> Iterator[Step]:
+    yield from _one_call(fields.mapping(key))
+
+
+def _calls(fields: Fields, key: str) -> Iterator[Step]:
+    found = fields.get(key)
+    if found is None or found.items is None:
+        fields.report(key, "must be a list of calls.")
+        return
+    for item in found.items:
+        yield from _one_call(Fields(item, fields.problems, f"{fields.name}.{key}"))
+
+
+def _one_call(inner: Fields) -> Iterator[Step]:
+    name, arguments = inner.text("name"), inner.get("arguments")
     inner.finish()
-    if tool is None:
-        inner.report("tool", "must name the tool to call.")
-        return None
-    if raw is None:
-        raw = "{}" if arguments is None else json.dumps(arguments.plain(), ensure_ascii=False)
-    return Call(tool, raw)
+    if name is None:
+        inner.report("name", "must name the tool to call.")
+    elif arguments is None:
+        yield Call(name, "{}")
+    elif isinstance(arguments.value, str):
+        yield Call(name, arguments.value)
+    else:
+        yield Call(name, json.dumps(arguments.plain(), ensure_ascii=False))
 
 
-def _use(fields: Fields, key: str) -> Step:
+def _use(fields: Fields, key: str) -> Iterator[Step]:
     inner = fields.mapping(key)
     usage = Usage(
         requests=1,
@@ -199,44 +210,56 @@ def _use(fields: Fields, key: str) -> Step:
         cost_usd=inner.positive("costUsd"),
     )
     inner.finish()
-    return Use(usage)
+    yield Use(usage)
 
 
-_KINDS = {"auth": 401, "model": 404, "rate": 429, "overloaded": 529, "server": 500, "cut": None}
+_KINDS = {
+    "auth_failed": 401,
+    "model_not_found": 404,
+    "rate_limited": 429,
+    "overloaded": 529,
+    "runtime_failed": 400,
+    "cut": None,
+}
 
 
-def _fail(fields: Fields, key: str) -> Step:
+def _fail(fields: Fields, key: str) -> Iterator[Step]:
+    found = fields.get(key)
+    if found is not None and found.fields is None:
+        kind = fields.choice(key, tuple(_KINDS))
+        yield Fail(_KINDS[kind] if kind else None, _SCRIPTED, None, _ALWAYS)
+        return
     inner = fields.mapping(key)
     status, kind = inner.whole("status", 400), inner.choice("kind", tuple(_KINDS))
     if status is None and kind is None:
         inner.report(None, f"must have `status` or `kind` (one of {', '.join(_KINDS)}).")
-    step = Fail(
+    yield Fail(
         status=status if kind is None else _KINDS[kind],
-        message=inner.text("message") or "as the script says",
+        message=inner.text("message") or _SCRIPTED,
         retry_after=inner.positive("retryAfter"),
-        times=inner.whole("times", 1) or 1_000_000,
+        times=inner.whole("times", 1) or _ALWAYS,
     )
     inner.finish()
-    return step
 
 
-def _wait(fields: Fields, key: str) -> Step:
+def _wait(fields: Fields, key: str) -> Iterator[Step]:
     if key == "wait":
-        return Wait(fields.positive(key))
-    return Wait(None if _flag(fields, key) else 0)
+        yield Wait(fields.positive(key) or 0.0)
+    elif _flag(fields, key):
+        yield Wait(None)
 
 
-def _end(fields: Fields, key: str) -> Step:
+def _end(fields: Fields, key: str) -> Iterator[Step]:
     if key == "refuse":
-        return End("refused", fields.text(key) or "the script refuses")
-    return End(fields.choice(key, ("length", "stop")) or "stop", "as the script says")
+        yield End("refused", fields.text(key) or _SCRIPTED)
+    else:
+        yield End("length" if fields.choice(key, ("length", "stop")) == "length" else "stop")
 
 
-def _expect(fields: Fields, key: str) -> Step:
+def _expect(fields: Fields, key: str) -> Iterator[Step]:
     inner = fields.mapping(key)
-    step = Expect(inner.source.line or 1, _pattern(inner, "prompt"), _pattern(inner, "result"))
+    yield Expect(inner.source.line or 1, _pattern(inner, "prompt"), _pattern(inner, "result"))
     inner.finish()
-    return step
 
 
 def _pattern(fields: Fields, key: str) -> re.Pattern[str] | None:
@@ -262,10 +285,11 @@ def _string(fields: Fields, key: str, found: Located) -> str | None:
     return fields.report(key, "must be text.")
 
 
-_STEPS: dict[str, Callable[[Fields, str], Step | None]] = {
+_STEPS: dict[str, Callable[[Fields, str], Iterator[Step]]] = {
     "text": _say,
     "reasoning": _say,
     "call": _call,
+    "calls": _calls,
     "usage": _use,
     "error": _fail,
     "wait": _wait,

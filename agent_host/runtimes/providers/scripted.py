@@ -80,9 +80,9 @@ class _Performance:
         match step:
             case Say():
                 await self._say(step)
-            case Call(tool, arguments):
+            case Call(name, arguments):
                 told = arguments.replace("{{prompt}}", json.dumps(self._prompt)[1:-1])
-                self._items.append(Called(self._ids.take(None), tool, told))
+                self._items.append(Called(self._ids.take(None), name, told))
             case Use(usage):
                 self._emit.usage(usage)
             case Fail():
@@ -90,8 +90,7 @@ class _Performance:
             case Wait(seconds):
                 await _wait(seconds)
             case End(finish, detail):
-                self._finish = "refused" if finish == "refused" else _length_or_stop(finish)
-                self._detail = detail
+                self._finish, self._detail = finish, detail
                 return True
             case Expect():
                 self._check(step)
@@ -129,10 +128,6 @@ class _Performance:
                         f"{what} matches {pattern.pattern!r}, but it is {said[:200]!r}."
                     )
                 )
-
-
-def _length_or_stop(finish: str) -> Finish:
-    return "length" if finish == "length" else "stop"
 
 
 def _last_prompt(items: tuple[Item, ...]) -> str:
