@@ -14,7 +14,7 @@ from types import MappingProxyType
 from agent_host.core.errors import RoleBroken, RoleNotFound
 from agent_host.core.model import Role, RoleProblem
 from agent_host.fields.front_matter import FrontMatter, read_front_matter
-from agent_host.fields.reader import Fields, ParseRules, Problem, hint, read_limits, read_rules
+from agent_host.fields.reader import Fields, ParseRules, Problem, hint, limits_of, rules_of
 from agent_host.fields.yaml_source import YamlError
 
 WORKSPACE_FOLDER = Path(".agent", "rules", "roles")
@@ -55,12 +55,20 @@ def packaged_roles() -> Path:
     return beside if beside.is_dir() else Path(__file__).parent.parent / "roles"
 
 
-def read_roles(folders: Iterable[Path], parse_rules: ParseRules | None = None) -> RoleShelf:
+@dataclass(frozen=True, slots=True)
+class RoleFolder:
+    """A folder of role files, and who reads the rules in them (None: rules are an error)."""
+
+    path: Path
+    parse_rules: ParseRules | None = None
+
+
+def read_roles(folders: Iterable[RoleFolder]) -> RoleShelf:
     """Read each folder's `*.md`; a later folder's role takes the place of an earlier one's."""
     roles: dict[str, Role] = {}
     problems: dict[str, list[RoleProblem]] = {}
     for folder in folders:
-        for name, (role, found) in _read_folder(folder, parse_rules).items():
+        for name, (role, found) in _read_folder(folder).items():
             roles.pop(name, None)
             problems[name] = found
             if role is not None:
@@ -82,10 +90,10 @@ def role_problems(
 _Found = tuple[Role | None, list[RoleProblem]]
 
 
-def _read_folder(folder: Path, parse_rules: ParseRules | None) -> dict[str, _Found]:
+def _read_folder(folder: RoleFolder) -> dict[str, _Found]:
     found: dict[str, _Found] = {}
-    for path in _role_files(folder):
-        name, role, problems = _read_file(path, parse_rules)
+    for path in _role_files(folder.path):
+        name, role, problems = _read_file(path, folder.parse_rules)
         if name in found:
             # Which of the two was meant can't be known, so neither is used.
             reason = (
@@ -185,8 +193,8 @@ def _role_of(
         runtime=fields.text("runtime"),
         skills=_skills(capabilities),
         programs=_programs(capabilities.mapping("tools")),
-        limits=read_limits(fields.mapping("limits")),
-        rules=read_rules(fields, source, parse_rules),
+        limits=limits_of(fields.mapping("limits")),
+        rules=rules_of(fields, source, parse_rules),
         may_call=_may_call(fields),
     )
     capabilities.finish()

@@ -21,9 +21,9 @@ from agent_host.fields.reader import (
     ParseRules,
     Problem,
     hint,
+    limits_of,
     located,
-    read_limits,
-    read_rules,
+    rules_of,
 )
 from agent_host.fields.yaml_source import YamlError, read_yaml
 
@@ -74,7 +74,7 @@ class Settings:
     runtime: str | None = None
     limits: Limits = DEFAULT_LIMITS
     rules: tuple[Rule, ...] = ()
-    env: Mapping[str, str] = field(default=_NO_TEXTS)
+    env: Mapping[str, str] = field(default_factory=lambda: _NO_TEXTS)
     trust: Trust = "ask"
     save: Save = "clean"
 
@@ -215,8 +215,8 @@ def _apply(
         model=_model(source),
         role=source.text("role") or below.role,
         runtime=source.text("runtime") or below.runtime,
-        limits=_limits_over(below.limits, read_limits(source.mapping("limits"))),
-        rules=(*below.rules, *read_rules(source, layer.where, parse_rules)),
+        limits=_limits_over(below.limits, limits_of(source.mapping("limits"))),
+        rules=(*below.rules, *rules_of(source, layer.where, parse_rules)),
         env=MappingProxyType({**below.env, **_env(source.mapping("env"))}),
         trust=_trust(source) or below.trust,
         save=cast("Save | None", source.choice("save", _SAVE)) or below.save,

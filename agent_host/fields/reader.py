@@ -6,10 +6,10 @@ Not here: where the text comes from, and what a role or a setting means.
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeGuard
+from typing import Literal, Protocol, TypeGuard
 
 from agent_host.core.model import Limits
 from agent_host.core.permission import Rule
@@ -166,7 +166,7 @@ class Fields:
         return f"{self.name}.{key}" if self.name else key
 
 
-def read_limits(fields: Fields) -> Limits:
+def limits_of(fields: Fields) -> Limits:
     """The block `limits`, the same in roles and in settings."""
     limits = Limits(
         max_turns=fields.whole("maxTurns", 1),
@@ -178,29 +178,47 @@ def read_limits(fields: Fields) -> Limits:
     return limits
 
 
-ParseRules = Callable[[object, str], tuple[Sequence[Rule], Sequence[str]]]
-"""From the plain data of a `rules` block and where it stands to rules and what is wrong."""
+class RuleTrouble(Protocol):
+    """What is wrong with one rule; `line` counts from 1."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def severity(self) -> Literal["error", "warning"]: ...
 
 
-def read_rules(fields: Fields, where: str, parse_rules: ParseRules | None) -> tuple[Rule, ...]:
-    """The block `rules`; each rule is given `where` and its own line.
+class FoundRules(Protocol):
+    """The rules that can be used, and what is wrong with the others."""
 
-    Without a reader of rules they are reported, for what forbids must not be dropped silently.
-    """
+    @property
+    def rules(self) -> Sequence[Rule]: ...
+    @property
+    def problems(self) -> Sequence[RuleTrouble]: ...
+
+
+class ParseRules(Protocol):
+    """Reads the plain data of a `rules` block; `lines` are those of its items."""
+
+    def __call__(self, data: object, source: str, *, lines: Sequence[int]) -> FoundRules: ...
+
+
+def rules_of(fields: Fields, source: str, parse_rules: ParseRules | None) -> tuple[Rule, ...]:
+    """The block `rules`; without a parser it is reported, for a ban must not vanish silently."""
     block = fields.get("rules")
     if block is None:
         return ()
     if parse_rules is None:
-        return fields.report("rules", "can't be read here.") or ()
-    rules: list[Rule] = []
-    # One by one, so that each rule knows its own line.
-    for item in block.items if block.items is not None else (block,):
-        plain = [item.plain()] if block.items is not None else item.plain()
-        good, wrong = parse_rules(plain, f"{where}:{item.line}" if item.line else where)
-        rules.extend(good)
-        for reason in wrong:
-            fields.report("rules", reason, item.line)
-    return tuple(rules)
+        fields.report("rules", "can't be read here.")
+        return ()
+    lines = [item.line for item in block.items or () if item.line is not None]
+    found = parse_rules(block.plain(), source, lines=lines)
+    for wrong in found.problems:
+        line = wrong.line if lines else block.line
+        warning = wrong.severity == "warning"
+        fields.problems.append(Problem("rules", line, f"{wrong.reason}.", warning=warning))
+    return tuple(found.rules)
 
 
 def hint(word: str, known: Collection[str], cutoff: float = 0.6) -> str:

@@ -1,0 +1,201 @@
+"""Settings in layers: which wins, what is reported, and that a wrong one never stops the rest."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_host.core.errors import ModelNotFound, NoApiKey
+from agent_host.core.model import Limits
+from agent_host.credentials import SECRET_VARIABLES, VENDORS, read_credentials
+from agent_host.permissions.rules import read_rules
+from agent_host.settings import DEFAULT_LIMITS, Settings, load_settings, state_dirs
+
+
+def load(
+    home: Path, config: str | None = None, environ: dict[str, str] | None = None, *editor: object
+) -> tuple[Settings, list[str]]:
+    given = {"AGENT_HOST_HOME": str(home), **(environ or {})}
+    if config is not None:
+        file = state_dirs(given).config_file
+        file.parent.mkdir(parents=True)
+        file.write_text(config)
+    settings, problems = load_settings(given, editor, read_rules)
+    return settings, [problem.sentence for problem in problems]
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    assert load(tmp_path) == (Settings(), [])
+
+
+def test_each_layer_wins_over_the_one_below(tmp_path: Path) -> None:
+    config = "model: openai/file\nrole: file\nruntime: file\ntrust: never\nlimits: {maxTurns: 1}\n"
+    environ = {"AGENT_HOST_MODEL": "openai/environment", "AGENT_HOST_ROLE": "environment"}
+    options = {"model": "openai/options", "limits": {"maxCostUsd": 2}}
+    section = {"model": "openai/section", "save": "never"}
+    settings, problems = load(tmp_path, config, environ, options, section)
+    assert problems == []
+    assert settings.model == "openai/section"
+    assert settings.role == "environment"
+    assert settings.runtime == "file"
+    assert (settings.trust, settings.save) == ("never", "never")
+    assert settings.limits == replace(DEFAULT_LIMITS, max_turns=1, max_cost_usd=2.0)
+
+
+def test_rules_and_variables_add_up(tmp_path: Path) -> None:
+    config = "rules:\n  - deny fs.delete\nenv: {A: file, B: file}\n"
+    settings, problems = load(
+        tmp_path, config, None, {"rules": ["deny terminal.run"], "env": {"B": "x"}}
+    )
+    assert problems == []
+    assert [(rule.action, rule.where) for rule in settings.rules] == [
+        ("fs.delete", "config.yaml:2"),
+        ("terminal.run", "initializationOptions:1"),
+    ]
+    assert settings.env == {"A": "file", "B": "x"}
+
+
+def test_the_environment_sets_limits(tmp_path: Path) -> None:
+    environ = {
+        "AGENT_HOST_MAX_TURNS": "9",
+        "AGENT_HOST_MAX_COST_USD": "1.5",
+        "AGENT_HOST_WALL_SECONDS": "60",
+        "AGENT_HOST_INACTIVITY_SECONDS": "30",
+        "AGENT_HOST_TRUST": "always",
+    }
+    settings, problems = load(tmp_path, None, environ)
+    assert problems == []
+    assert settings.limits == Limits(9, 1.5, 60.0, 30.0)
+    assert settings.trust == "always"
+
+
+@pytest.mark.parametrize("options", [None, {}, {"model": None}, {"model": ""}, {"agentHost": {}}])
+def test_what_editors_send_for_nothing_is_nothing(tmp_path: Path, options: object) -> None:
+    assert load(tmp_path, None, None, options) == (Settings(), [])
+
+
+def test_options_may_come_in_their_section(tmp_path: Path) -> None:
+    settings, problems = load(tmp_path, None, None, {"agentHost": {"role": "planner"}})
+    assert (settings.role, problems) == ("planner", [])
+
+
+@pytest.mark.parametrize(("given", "trust"), [(True, "always"), (False, "never"), ("ask", "ask")])
+def test_trust_may_be_yes_or_no(tmp_path: Path, given: object, trust: str) -> None:
+    assert load(tmp_path, None, None, {"trust": given})[0].trust == trust
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("modle: a/b", "config.yaml:1: `modle` is no known key. Did you mean `model`?"),
+        ("role: x\nmodel: gpt", "config.yaml:2: `model` must be `vendor/name`"),
+        ("model: /x", "`model` must be `vendor/name`"),
+        ("role: 3", "`role` must be text, not a number."),
+        ("trust: maybe", "`trust` must be one of ask, always, never; it is 'maybe'."),
+        ("save: true", "`save` must be one of clean, never"),
+        ("limits: {maxTurns: 0}", "`limits.maxTurns` must be a whole number, 1 or more; it is 0."),
+        ("limits: {turns: 1}", "`limits.turns` is no known key. Did you mean `maxTurns`?"),
+        ("env: {A: 1}", "`env.A` must be text (put it in quotes)."),
+        ("env: {'A B': x}", "`env.A B` can't be the name of a variable."),
+        ("- a", "config.yaml:1: must be a mapping"),
+        ("role: x\nmodel: a: b", "config.yaml:2: Not valid YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_and_the_rest_counts(tmp_path: Path, config: str, said: str) -> None:
+    settings, problems = load(tmp_path, config, None, {"runtime": "sdk"})
+    assert [said in each for each in problems] == [True]
+    assert settings.runtime == "sdk"
+    assert settings.limits == DEFAULT_LIMITS
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"AGENT_HOST_MAX_TURNS": "lots"}, "environment: `limits.maxTurns` must be a whole number"),
+        ({"AGENT_HOST_MODLE": "a/b"}, "Did you mean `AGENT_HOST_MODEL`?"),
+    ],
+)
+def test_wrong_variables_are_told(tmp_path: Path, environ: dict[str, str], said: str) -> None:
+    _, problems = load(tmp_path, None, environ)
+    assert [said in each for each in problems] == [True]
+
+
+@pytest.mark.parametrize("options", [["model"], "model", 3, True])
+def test_options_that_are_no_object_are_told(tmp_path: Path, options: object) -> None:
+    settings, problems = load(tmp_path, None, None, options)
+    assert settings == Settings()
+    assert "initializationOptions: must be a mapping" in problems[0]
+
+
+def test_a_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config" / "config.yaml").mkdir(parents=True)
+    settings, problems = load(tmp_path)
+    assert settings == Settings()
+    assert "config.yaml: It can't be read" in problems[0]
+
+
+def test_one_variable_moves_everything(tmp_path: Path) -> None:
+    dirs = state_dirs({"AGENT_HOST_HOME": str(tmp_path)})
+    assert {dirs.config.parent, dirs.state.parent, dirs.cache.parent} == {tmp_path}
+    assert dirs.roles == tmp_path / "config" / "roles"
+    assert state_dirs({}).config.name == "agent-host"
+
+
+# ---- credentials
+
+
+def test_a_key_is_never_shown() -> None:
+    found = read_credentials(
+        {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": "http://u:pw@h/v1?k=s"}
+    )
+    assert "secret" not in repr(found)
+    assert "pw" not in repr(found)
+    openai = found.of("openai")
+    assert openai is not None
+    assert openai.key == "sk-secret"
+    assert openai.source == "OPENAI_API_KEY, OPENAI_BASE_URL"
+    assert openai.shown_url == "http://h/v1"
+
+
+@pytest.mark.parametrize(
+    ("environ", "model"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "openai/"),
+        ({"ANTHROPIC_API_KEY": " k\n"}, "anthropic/"),
+        ({"GEMINI_API_KEY": "k"}, "gemini/"),
+        ({"GOOGLE_API_KEY": "k"}, "gemini/"),
+        ({"LOCAL_BASE_URL": "http://127.0.0.1:1"}, "local/"),
+        ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, "anthropic/"),
+        ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": " "}, "openai/"),
+    ],
+)
+def test_the_first_vendor_with_a_key_is_the_default(environ: dict[str, str], model: str) -> None:
+    assert read_credentials(environ).default_model().startswith(model)
+
+
+@pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_BASE_URL": "http://x"}])
+def test_without_a_key_nothing_is_picked_silently(environ: dict[str, str]) -> None:
+    with pytest.raises(NoApiKey, match="ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, LOCAL_"):
+        read_credentials(environ).default_model()
+
+
+def test_what_a_model_needs() -> None:
+    found = read_credentials({"GOOGLE_API_KEY": "one", "GEMINI_API_KEY": "two"})
+    gemini = found.require("gemini/any/name")
+    assert gemini is not None
+    assert (gemini.key, gemini.key_source) == ("two", "GEMINI_API_KEY")
+    assert found.require("scripted/demo") is None
+    with pytest.raises(NoApiKey, match="Set OPENAI_API_KEY"):
+        found.require("openai/x")
+    for wrong in ("gpt", "openia/x", "openai/", "/x", "scripted/"):
+        with pytest.raises(ModelNotFound):
+            found.require(wrong)
+
+
+def test_each_vendor_is_listed_with_its_source_or_what_to_do() -> None:
+    models = read_credentials({"LOCAL_BASE_URL": "http://127.0.0.1:1"}).models()
+    assert [model.provider for model in models] == [vendor.name for vendor in VENDORS]
+    usable = [(model.provider, model.source) for model in models if model.usable]
+    assert usable == [("local", "LOCAL_BASE_URL")]
+    assert all(model.reason for model in models if not model.usable)
+    assert {"OPENAI_API_KEY", "GOOGLE_API_KEY"} <= set(SECRET_VARIABLES)
