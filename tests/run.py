@@ -27,7 +27,9 @@ NODE_TESTS = ROOT / "tests" / "editors" / "node"
 SECONDS = 900
 """No command may take longer."""
 
-COUNT = re.compile(r"\d+ (passed|failed|errors?|skipped)\b.* in \d|^[ℹ#] (tests|pass|fail|skipped) \d")
+COUNT = re.compile(
+    r"\d+ (passed|failed|errors?|skipped)\b.* in \d|^\S (tests|pass|fail|skipped) \d"
+)
 SKIPPED = re.compile(r"\b[1-9]\d* skipped\b|\bskipped [1-9]")
 
 
@@ -55,9 +57,13 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     steps = "\n".join(f"  {name:<8} {step.__doc__}" for name, step in STEPS.items())
     parser = argparse.ArgumentParser(
-        description=__doc__, epilog=f"steps:\n{steps}", formatter_class=argparse.RawTextHelpFormatter
+        description=__doc__,
+        epilog=f"steps:\n{steps}",
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("steps", nargs="*", choices=[*STEPS, []], metavar="step", help="default: all")
+    parser.add_argument(
+        "steps", nargs="*", choices=[*STEPS, []], metavar="step", help="default: all"
+    )
     return parser.parse_args()
 
 

@@ -52,7 +52,11 @@ class OpenDocument:
 def client_params(client: str) -> Message:
     """The initialize params that a real client sends; for `empty` no capability at all."""
     name = CLIENTS[client]
-    return {"capabilities": {}} if name is None else json.loads((FIXTURES / f"{name}.json").read_text())
+    return (
+        {"capabilities": {}}
+        if name is None
+        else json.loads((FIXTURES / f"{name}.json").read_text())
+    )
 
 
 class Editor(RawClient):
@@ -135,7 +139,10 @@ class Editor(RawClient):
         with self._lock:
             document = self.documents[uri]
             at = document.text.index(old)
-            start, end = (self._position(document.text, at), self._position(document.text, at + len(old)))
+            start, end = (
+                self._position(document.text, at),
+                self._position(document.text, at + len(old)),
+            )
             document.text = document.text.replace(old, new, 1)
             self._changed_document(document, [{"range": {"start": start, "end": end}, "text": new}])
 
@@ -246,7 +253,11 @@ class Editor(RawClient):
             return False
         document.before.append(document.text)
         spans = [
-            (self._offset(document.text, e["range"]["start"]), self._offset(document.text, e["range"]["end"]), e["newText"])
+            (
+                self._offset(document.text, e["range"]["start"]),
+                self._offset(document.text, e["range"]["end"]),
+                e["newText"],
+            )
             for e in change["edits"]
         ]
         for start, end, new in sorted(spans, key=lambda span: span[0], reverse=True):
@@ -278,7 +289,9 @@ class Editor(RawClient):
             return len(text)
         start = starts[position["line"]]
         rest, units = text[start:], position["character"]
-        return start + next((n for n in range(len(rest)) if self._units(rest[:n]) >= units), len(rest))
+        return start + next(
+            (n for n in range(len(rest)) if self._units(rest[:n]) >= units), len(rest)
+        )
 
     def _units(self, text: str) -> int:
         width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
@@ -311,7 +324,9 @@ class Run:
     def text(self) -> str:
         return "".join(delta["text"] for delta in self.deltas("text"))
 
-    def wait(self, kind: str, *, count: int = 1, timeout: float = WAIT, **members: object) -> Message:
+    def wait(
+        self, kind: str, *, count: int = 1, timeout: float = WAIT, **members: object
+    ) -> Message:
         """The `count`-th delta of that kind whose members are as given."""
 
         def wanted(message: Message) -> bool:
@@ -320,7 +335,9 @@ class Run:
             return all(message["params"]["delta"].get(k) == v for k, v in members.items())
 
         what = f"delta {kind} {members}"
-        return self.editor.wait(wanted, timeout, what=what, since=self.since, count=count)["params"]["delta"]
+        return self.editor.wait(wanted, timeout, what=what, since=self.since, count=count)[
+            "params"
+        ]["delta"]
 
     def tool_result(self, name: str) -> Message:
         """The one `toolResult` of the first call of that tool."""

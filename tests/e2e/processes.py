@@ -70,7 +70,9 @@ def _process(pid: int) -> Process | None:
     if stat is None or stat[0] in "ZX":
         return None
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        command = (
+            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        )
     except OSError:
         return None
     return Process(pid, stat[19], command)

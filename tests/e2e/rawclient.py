@@ -5,6 +5,7 @@ event and has a bound. Not here: documents and answers to questions (editor.py).
 """
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -90,7 +91,9 @@ class RawClient:
 
     # ---- sending
 
-    def request(self, method: str, params: Any = OMIT, request_id: int | str | None = None) -> Pending:
+    def request(
+        self, method: str, params: Any = OMIT, request_id: int | str | None = None
+    ) -> Pending:
         """Send a request; its answer is waited for with `Pending.result`."""
         if request_id is None:
             self._next_id += 1
@@ -163,7 +166,9 @@ class RawClient:
         """The next request or notification of that method."""
         return self.wait(lambda m: m.get("method") == method, timeout, what=method, **kwargs)
 
-    def wait_until(self, condition: Callable[[], bool], timeout: float = WAIT, *, what: str) -> None:
+    def wait_until(
+        self, condition: Callable[[], bool], timeout: float = WAIT, *, what: str
+    ) -> None:
         """Wait until a condition holds that only a received message can make true."""
         deadline = time.monotonic() + timeout
         with self._changed:
@@ -191,6 +196,13 @@ class RawClient:
     def close_stdin(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
+
+    def close_stdout(self) -> None:
+        """Close our end of the host's stdout; what it writes from now on has no reader."""
+        assert self.process.stdout is not None
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, self.process.stdout.fileno())
+        os.close(nothing)
 
     def kill(self) -> None:
         """SIGKILL for the host alone, not for what it started."""
@@ -225,7 +237,7 @@ class RawClient:
                 self.on_message(message)
                 with self._changed:
                     self._changed.notify_all()
-        except Exception as error:
+        except (ValueError, OSError) as error:
             self.faults.append(f"{type(error).__name__}: {error}")
         finally:
             with self._changed:

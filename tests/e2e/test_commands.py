@@ -1,0 +1,66 @@
+"""Commands of the agent: no stdin, limits, and their end is always told."""
+
+import pytest
+
+from tests.e2e.conftest import Hosts
+from tests.e2e.script import calls, expecting, says
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat",
+        "read x; echo got:$x",
+        "head -c 1",
+        "python3 -c 'input()'",
+        "cat < /dev/tty",
+        "git init -q . && git -c core.editor=cat commit --allow-empty",
+    ],
+)
+def test_a_command_that_wants_input_ends_at_once(hosts: Hosts, command: str) -> None:
+    model = hosts.script([calls(("terminal_run", {"command": command})), says("ok")])
+    run = hosts.start().run(model=model)
+    assert run.result()["status"] == "completed"
+    assert run.tool_result("terminal_run")["status"] in ("ok", "failed")
+
+
+def test_the_exit_code_and_both_streams_reach_the_model(hosts: Hosts) -> None:
+    model = hosts.script(
+        [
+            calls(("terminal_run", {"command": "echo out; echo err >&2; exit 3"})),
+            expecting(r"(?s)(?=.*out)(?=.*err)(?=.*\b3\b)", says("seen")),
+        ]
+    )
+    assert hosts.start().run(model=model).result()["output"] == "seen"
+
+
+def test_a_command_that_takes_too_long_is_ended(hosts: Hosts) -> None:
+    call = ("terminal_run", {"command": "echo begun; sleep 98765", "timeout": 1})
+    run = hosts.start().run(model=hosts.script([calls(call), says("went on")]))
+    assert run.result()["output"] == "went on"
+    assert run.tool_result("terminal_run")["status"] == "failed"
+
+
+def test_output_arrives_while_the_command_runs(hosts: Hosts) -> None:
+    command = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo done"
+    run = hosts.start().run(
+        model=hosts.script([calls(("terminal_run", {"command": command})), says("ok")])
+    )
+    assert "begun" in run.wait("toolOutput")["text"]
+    assert run.deltas("toolResult") == []
+    hosts.file("go", "")
+    assert run.result()["status"] == "completed"
+
+
+def test_no_key_of_the_host_is_in_a_commands_environment(hosts: Hosts) -> None:
+    editor = hosts.start(
+        env={"ANTHROPIC_API_KEY": "sk-secret-1234567890", "MY_TOKEN": "hidden-token"}
+    )
+    model = hosts.script(
+        [calls(("terminal_run", {"command": "env; cat /proc/$PPID/environ"})), says("ok")]
+    )
+    run = editor.run(model=model)
+    assert run.result()["status"] == "completed"
+    told = str(editor.received())
+    assert "sk-secret-1234567890" not in told
+    assert "hidden-token" not in told
