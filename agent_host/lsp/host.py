@@ -167,6 +167,13 @@ class Host(Protocol):
         """Do an `agentHost.*` command other than run and stop; arguments and result are JSON."""
         ...
 
+    def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002
+        """A range in the client's units (see ContentChange) as the core counts, in that document.
+
+        Unchanged if the text is not known.
+        """
+        ...
+
     def code_actions(self, uri: str, range: Range, context: JsonObject) -> Sequence[JsonObject]:  # noqa: A002
         """LSP CodeActions or Commands; asked for at every cursor move, so it must be cheap."""
         ...

@@ -1,0 +1,64 @@
+"""What the server says about itself in `initialize`, as plain JSON: the one place that says it.
+
+Used by the early answer and by the server, so it imports next to nothing.
+"""
+
+from collections.abc import Mapping
+
+from agent_host import __version__
+from agent_host.lsp.message import is_object
+
+COMMANDS = (
+    "agentHost.run",
+    "agentHost.stop",
+    "agentHost.allow",
+    "agentHost.deny",
+    "agentHost.newConversation",
+    "agentHost.send",
+    "agentHost.explain",
+    "agentHost.fix",
+    "agentHost.revert",
+)
+METHODS = (
+    "agent/run",
+    "agent/stop",
+    "agent/ping",
+    "agent/status",
+    "agent/roles",
+    "agent/models",
+)
+RUNTIMES = ("sdk",)
+
+_ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+
+def initialize_result(params: Mapping[str, object]) -> dict[str, object]:
+    """The answer to an `initialize` with these params, whatever is missing or odd in them."""
+    return {
+        "capabilities": {
+            "positionEncoding": position_encoding(params),
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "executeCommandProvider": {"commands": list(COMMANDS)},
+            "codeActionProvider": True,
+            "codeLensProvider": {"resolveProvider": False},
+            "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+            "experimental": {
+                "agentHost": {"version": 1, "methods": list(METHODS), "runtimes": list(RUNTIMES)}
+            },
+        },
+        "serverInfo": {"name": "agent-host", "version": __version__},
+    }
+
+
+def position_encoding(params: Mapping[str, object]) -> str:
+    """The first encoding in the client's order that we know; UTF-16 if it names none."""
+    offered = _child(_child(_child(params, "capabilities"), "general"), "positionEncodings")
+    if isinstance(offered, list):
+        for name in offered:  # pyright: ignore[reportUnknownVariableType]
+            if name in _ENCODINGS:
+                return str(name)
+    return "utf-16"
+
+
+def _child(value: object, key: str) -> object:
+    return value.get(key) if is_object(value) else None

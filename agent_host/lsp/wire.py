@@ -1,0 +1,334 @@
+"""The `agent/*` methods as they are on the wire: params, results, and the table of all of them.
+
+JSON Schema and the clients' types come from here. Not here: the kinds of delta (wire_delta.py),
+the standard messages that we read (standard.py), core words (convert.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    Tag,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+
+from agent_host.lsp.json_values import is_list, is_object
+from agent_host.lsp.wire_base import Heard, Id, Name, Params, Text, Token, Told, Whole
+from agent_host.lsp.wire_delta import AgentDelta, OptionWire, Status, UsageWire
+
+# ---- what an editor asks
+
+
+class PositionWire(Params):
+    line: Annotated[Whole, Field(ge=0)]
+    character: Annotated[Whole, Field(ge=0)]
+
+
+class RangeWire(Params):
+    """Columns count code units of the negotiated position encoding."""
+
+    start: PositionWire
+    end: PositionWire
+
+
+class TextPartWire(Params):
+    type: Literal["text"]
+    text: Text
+
+
+class ImagePartWire(Params):
+    """`data` is base64."""
+
+    type: Literal["image"]
+    media_type: Name
+    data: str
+
+
+class ResourcePartWire(Params):
+    type: Literal["resource"]
+    uri: Name
+    range: RangeWire | None = None
+
+
+class ContextItem(Params):
+    uri: Name
+    range: RangeWire | None = None
+
+
+def _tag(item: object) -> str | None:
+    kind = item.get("type") if is_object(item) else getattr(item, "type", None)
+    return f"<{kind}>" if isinstance(kind, str) else None
+
+
+PartWire = Annotated[
+    Annotated[TextPartWire, Tag("<text>")]
+    | Annotated[ImagePartWire, Tag("<image>")]
+    | Annotated[ResourcePartWire, Tag("<resource>")],
+    Discriminator(
+        _tag,
+        custom_error_type="part",
+        custom_error_message="Input should be a string or a part of type text, image or resource",
+    ),
+]
+
+
+def _parts(value: object) -> list[object]:
+    """A string, one part, or a list of both."""
+    if is_list(value):
+        return [_part(item) for item in value]
+    if isinstance(value, str) or is_object(value):
+        return [_part(value)]
+    raise ValueError("Input should be a string or a list of parts")
+
+
+def _part(item: object) -> object:
+    return {"type": "text", "text": item} if isinstance(item, str) else item
+
+
+def _not_blank(parts: list[PartWire]) -> list[PartWire]:
+    if all(isinstance(part, TextPartWire) and not part.text.strip() for part in parts):
+        raise ValueError("Input should say something")
+    return parts
+
+
+Prompt = Annotated[
+    list[PartWire],
+    BeforeValidator(_parts, json_schema_input_type=str | list[PartWire | str]),
+    AfterValidator(_not_blank),
+]
+
+
+class LimitsWire(Params):
+    """What ends the run early; money in US dollars."""
+
+    max_turns: Annotated[Whole, Field(ge=1)] | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    wall_seconds: Annotated[float, Field(gt=0)] | None = None
+    inactivity_seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class RunParams(Params):
+    """One prompt. A `runId` that was seen before is that run: it is not started twice."""
+
+    prompt: Prompt
+    session_id: Id | None = None
+    run_id: Id | None = None
+    role: Name | None = None
+    model: Name | None = None
+    runtime: Name | None = None
+    cwd: Name | None = None
+    context: list[ContextItem] | None = None
+    limits: LimitsWire | None = None
+    stream: bool | None = None
+    work_done_token: Token | None = None
+
+
+class StopParams(Params):
+    """Neither: all runs."""
+
+    run_id: Id | None = None
+    session_id: Id | None = None
+
+
+class NoParams(Params):
+    """`{}`, or no params at all."""
+
+
+# ---- what the host answers
+
+
+class FileEditWire(Told):
+    uri: str
+    kind: Literal["create", "change", "delete"]
+
+
+class FailureWire(Told):
+    """`error` is one sentence that says what to do."""
+
+    error: str
+    code: str
+
+
+class RunAnswer(Told):
+    """`error` comes with status failed, `limit` with status limit, `reason` with refused."""
+
+    session_id: str
+    run_id: str
+    status: Status
+    output: str
+    usage: UsageWire
+    edits: list[FileEditWire]
+    error: FailureWire | None = None
+    limit: (
+        Literal["maxTurns", "maxCostUsd", "wallSeconds", "inactivitySeconds", "denials"] | None
+    ) = None
+    reason: str | None = None
+
+
+class StopAnswer(Told):
+    """The runs that are gone now."""
+
+    stopped: list[str]
+
+
+class PingAnswer(Told):
+    pong: Literal[True] = True
+
+
+class SessionStatusWire(Told):
+    session_id: str
+    status: Literal["idle", "running", "needsInput", "stopping"]
+    run_id: str | None = None
+
+
+class ActionServerWire(Told):
+    pid: int | None = None
+    restarts: int
+    sandbox: str
+
+
+class StatusAnswer(Told):
+    version: str
+    sessions: list[SessionStatusWire]
+    action_server: ActionServerWire
+    runtimes: list[str]
+
+
+class RoleWire(Told):
+    name: str
+    description: str
+    source: str
+    model: str | None = None
+    runtime: str | None = None
+    skills: list[str]
+    may_call: list[str]
+
+
+class RoleProblemWire(Told):
+    """`line` counts from 1."""
+
+    name: str
+    source: str
+    line: int
+    reason: str
+    severity: Literal["error", "warning"]
+
+
+class RolesAnswer(Told):
+    roles: list[RoleWire]
+    problems: list[RoleProblemWire]
+
+
+class ModelWire(Told):
+    """`source` says where its key or URL comes from; `reason` why it can't be used."""
+
+    name: str
+    provider: str
+    usable: bool
+    source: str | None = None
+    reason: str | None = None
+
+
+class ModelsAnswer(Told):
+    models: list[ModelWire]
+
+
+# ---- what the host asks, if the editor declared it
+
+
+class AskParams(Told):
+    """A question in full; `detail` is Markdown, `diff` unified."""
+
+    run_id: str
+    call_id: str
+    title: str
+    detail: str
+    diff: str | None = None
+    options: list[OptionWire]
+    allows_reason: bool
+
+
+class AskAnswer(Heard):
+    """No `optionId`: the person did not choose, which denies."""
+
+    option_id: str | None = None
+    reason: Text | None = None
+
+
+class SaveParams(Told):
+    uris: list[str]
+
+
+class SaveAnswer(Heard):
+    saved: list[str]
+
+
+class DiagnosticsParams(Told):
+    uri: str
+
+
+class DiagnosticsAnswer(Heard):
+    """The LSP Diagnostics that the editor shows for that document, whoever made them."""
+
+    diagnostics: list[dict[str, JsonValue]]
+
+
+# ---- the table
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method; `sender` says who sends it, `result` None makes it a notification."""
+
+    sender: Literal["editor", "host"]
+    params: type[BaseModel]
+    result: type[BaseModel] | None
+
+
+METHODS: Mapping[str, Method] = {
+    "agent/run": Method("editor", RunParams, RunAnswer),
+    "agent/stop": Method("editor", StopParams, StopAnswer),
+    "agent/ping": Method("editor", NoParams, PingAnswer),
+    "agent/status": Method("editor", NoParams, StatusAnswer),
+    "agent/roles": Method("editor", NoParams, RolesAnswer),
+    "agent/models": Method("editor", NoParams, ModelsAnswer),
+    "agent/delta": Method("host", AgentDelta, None),
+    "agent/ask": Method("host", AskParams, AskAnswer),
+    "agent/save": Method("host", SaveParams, SaveAnswer),
+    "agent/diagnostics": Method("host", DiagnosticsParams, DiagnosticsAnswer),
+}
+
+
+def json_schema() -> dict[str, object]:
+    """JSON Schema (2020-12) of all methods: `methods` refers to the shapes in `$defs`."""
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = []
+    for method in METHODS.values():
+        models.append((method.params, _mode(method.params)))
+        if method.result is not None:
+            models.append((method.result, _mode(method.result)))
+    references, schema = models_json_schema(
+        list(dict.fromkeys(models)), by_alias=True, title="agent-host"
+    )
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        **schema,
+        "methods": {
+            name: {
+                "sender": method.sender,
+                "params": references[method.params, _mode(method.params)],
+                "result": method.result and references[method.result, _mode(method.result)],
+            }
+            for name, method in METHODS.items()
+        },
+    }
+
+
+def _mode(model: type[BaseModel]) -> JsonSchemaMode:
+    return "serialization" if issubclass(model, Told) else "validation"
