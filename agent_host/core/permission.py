@@ -9,7 +9,8 @@ class Rule:
     """One line of policy: what `effect` has on actions that match; see permissions/rules.py.
 
     `action` is a glob over action names (`fs.*`), `path` a glob over the true path (relative to a
-    root or absolute), `argv` a sequence of globs over the first words of the command.
+    root or absolute), `argv` a sequence of globs over the words of a command; the last may be
+    `...` for any further words. `network`: an allow rule also covers a wish for the network.
     `where` is the file and line that the rule was read from, for reports.
     """
 
@@ -19,6 +20,7 @@ class Rule:
     argv: tuple[str, ...] | None = None
     where: str = "built in"
     reason: str | None = None
+    network: bool = False
 
 
 # ---- permission

@@ -1,0 +1,224 @@
+"""The judgement of commands: each part of a chain is judged, a denial of any part wins.
+
+A command is let through only if every part is covered by a grant, an allow rule or the safe
+table, and only inside a sandbox that is one. Text that is not plain can be asked, never allowed.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent_host.core.permission import Decision
+from agent_host.permissions import paths
+from agent_host.permissions.matching import Target, matches, names_exactly
+from agent_host.permissions.programs import base, inner, is_indirect
+from agent_host.permissions.safe import is_safe, reading
+from agent_host.permissions.shell import Argv, NotPlain, Plain, Unread
+from agent_host.permissions.subject import Policy, Subject, command_key, command_words
+from agent_host.permissions.verdicts import (
+    allow,
+    ask,
+    by_rule,
+    deny,
+    first_match,
+    first_path_match,
+    rules_of,
+)
+
+_DEVICES = ("/dev/sd", "/dev/nvme", "/dev/vd", "/dev/hd", "/dev/xvd", "/dev/mmcblk", "/dev/disk")
+_DEVICES_MORE = ("/dev/mapper", "/dev/dm-", "/dev/loop", "/dev/md", "/dev/mem", "/dev/kmem")
+_REMOVERS = frozenset({"rm", "rmdir", "unlink", "shred"})
+_CHANGERS = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
+
+
+def judge_command(subject: Subject, policy: Policy) -> Decision:
+    """Decide about a command; the steps up to trust were taken before."""
+    command, text, cwd = subject.command, subject.command_text, subject.cwd
+    if command is None or text is None or cwd is None:
+        return deny("engine", "the facts about the command are missing")
+    if isinstance(command, Unread):
+        return deny("engine", command.reason)
+    case = _Case(subject, policy, command, cwd)
+    for step in (_place, _hard, _denied, _sandbox, _protected, _asked, _plain, _unusual):
+        if found := step(case):
+            return found
+    return _covered(case)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    subject: Subject
+    policy: Policy
+    command: Plain | NotPlain
+    cwd: str
+
+    def parts(self) -> tuple[Argv, ...]:
+        return self.command.parts if isinstance(self.command, Plain) else self.command.seen
+
+    def places(self) -> Iterator[str]:
+        """The paths that words of the command may name."""
+        for word in command_words(self.command):
+            yield self.place(word)
+
+    def place(self, word: str) -> str:
+        if word in self.subject.operands:
+            return self.subject.operands[word]
+        if word.startswith("~") and self.policy.home:
+            word = self.policy.home + word[1:]
+        return paths.resolve(self.cwd, word)
+
+
+def _place(case: _Case) -> Decision | None:
+    if case.subject.outside or paths.root_of(case.policy.roots, case.cwd) is None:
+        return deny("hard", "a command can't start outside the workspace")
+    return None
+
+
+def _hard(case: _Case) -> Decision | None:
+    """A filter for what must never run; the wall is the sandbox."""
+    for argv in _all(case):
+        places = [case.place(word.split("=", 1)[-1]) for word in argv[1:] if word[:1] != "-"]
+        if any(place.startswith(_DEVICES + _DEVICES_MORE) for place in places):
+            return deny("hard", "it names a disk or the machine's memory")
+        if base(argv[0]) in _REMOVERS and any(_holds(case.policy.roots, p) for p in places):
+            return deny("hard", "it would remove the whole workspace")
+        if base(argv[0]) in _REMOVERS | _CHANGERS and any(_holds(_home(case), p) for p in places):
+            return deny("hard", "it would remove or change the whole machine or home")
+    return None
+
+
+def _home(case: _Case) -> tuple[str, ...]:
+    return (case.policy.home or "/",)
+
+
+def _holds(vital: tuple[str, ...], place: str) -> bool:
+    """Whether a vital directory is the place or below it."""
+    place = place.removesuffix("/*") or "/"
+    return any(paths.beneath(place, directory) for directory in vital)
+
+
+def _denied(case: _Case) -> Decision | None:
+    return _by_rules("deny", case)
+
+
+def _by_rules(effect: Literal["deny", "ask"], case: _Case) -> Decision | None:
+    """Rules on any command that can be seen in it, and on reading what its words name."""
+    for argv in _all(case):
+        if found := first_match(effect, Target("terminal.run", argv=argv), case.policy):
+            return by_rule(*found)
+    for place in case.places():
+        if found := first_path_match(effect, Target("fs.read", place), case.policy):
+            return by_rule(*found)
+    return None
+
+
+def _all(case: _Case) -> Iterator[Argv]:
+    for part in case.parts():
+        yield from inner(part)
+    if not case.parts():
+        yield ("",)
+
+
+def _sandbox(case: _Case) -> Decision | None:
+    if case.policy.sandbox_required and not case.policy.confined:
+        return deny("sandbox", "commands need a sandbox here, and there is none")
+    return None
+
+
+def _protected(case: _Case) -> Decision | None:
+    if all(map(is_safe, case.parts())) and isinstance(case.command, Plain):
+        return None
+    for place in case.places():
+        if reason := paths.is_protected(place, case.policy.roots, case.policy.own):
+            return ask("protected", f"it names a protected path ({reason})")
+        for effect in ("deny", "ask"):
+            if found := first_path_match(effect, Target("fs.write", place), case.policy):
+                return replace(by_rule(*found), verdict="ask")
+    return None
+
+
+def _asked(case: _Case) -> Decision | None:
+    return _by_rules("ask", case)
+
+
+def _plain(case: _Case) -> Decision | None:
+    if isinstance(case.command, NotPlain):
+        return ask("shell", f"it is not a plain command: {case.command.reason}")
+    return None
+
+
+def _unusual(case: _Case) -> Decision | None:
+    """What neither a grant nor (but for the network) a rule lets through."""
+    if case.subject.hidden:
+        return ask("caution", "it holds hidden characters")
+    if not case.policy.confined:
+        return ask("sandbox", "there is no sandbox: it can do all that you can")
+    if case.subject.network and any(_rule_for(case, part) is None for part in case.parts()):
+        return ask("network", "it wants to reach the network")
+    return None
+
+
+def _covered(case: _Case) -> Decision:
+    indirect = any(map(is_indirect, case.parts()))
+    whole = command_key(case.subject, case.policy)
+    forgets = indirect or case.subject.network
+    if whole and not forgets and (grant := case.policy.grants.find(whole)):
+        return allow("grant", f"you allowed it for this {grant.scope}", rule=grant.id)
+    decisions = [_part(case, index) for index in range(len(case.parts()))]
+    open_parts = [part for part, found in zip(case.parts(), decisions, strict=True) if not found]
+    if decisions and not open_parts:
+        return next(found for found in decisions if found)
+    if indirect:
+        return ask("wrapper", "it can run anything, so it is asked each time")
+    if _secret(case):
+        return ask("secret", "it names a file that looks secret", "session")
+    return ask("default", "it runs a command", "session", "workspace")
+
+
+def _part(case: _Case, index: int) -> Decision | None:
+    """What covers one part; None if nothing does."""
+    part = case.parts()[index]
+    if found := _rule_for(case, part):
+        return found
+    if not isinstance(case.command, Plain) or case.command.moves or case.subject.network:
+        return None
+    if found := _safe(case, part):
+        return found
+    # What a part does depends on what is piped into it: a grant never covers that alone.
+    if case.command.fed_by_pipe(index) or is_indirect(part):
+        return None
+    key = command_key(case.subject, case.policy, shlex.join(part))
+    grant = case.policy.grants.find(key) if key else None
+    return (
+        allow("grant", f"you allowed it for this {grant.scope}", rule=grant.id) if grant else None
+    )
+
+
+def _rule_for(case: _Case, part: Argv) -> Decision | None:
+    target = Target("terminal.run", argv=part, network=case.subject.network)
+    secret = _secret(case)
+    for source, rule in rules_of("allow", case.policy):
+        if not matches(rule, target, case.policy.roots):
+            continue
+        if not secret or names_exactly(rule, target):
+            return by_rule(source, rule)
+    return None
+
+
+def _safe(case: _Case, part: Argv) -> Decision | None:
+    """The safe table: all that it reads is known, in the workspace, and does not look secret."""
+    if not case.policy.shell_auto_allow:
+        return None
+    found, why = reading(part), is_safe(part)
+    if found is None or why is None or (found.recursive and not case.policy.secrets_masked):
+        return None
+    for word in found.files:
+        place = case.cwd if word == "." else case.subject.operands.get(word)
+        if place is None or paths.is_secret(place) or not paths.root_of(case.policy.roots, place):
+            return None
+    return allow("safe table", why)
+
+
+def _secret(case: _Case) -> bool:
+    return any(map(paths.is_secret, case.places()))

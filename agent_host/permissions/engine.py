@@ -1,0 +1,258 @@
+"""The judgement: one Subject, one Policy, one Decision. First hit ends.
+
+Input -> canonical form -> hard deny -> role -> trust -> deny rules -> protected -> ask rules ->
+grants -> allow rules -> default. A fault in any step is a denial. Commands: commands.py.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from agent_host.core.permission import Decision, Rule
+from agent_host.permissions import ceiling, paths
+from agent_host.permissions.commands import judge_command
+from agent_host.permissions.matching import ACTIONS, Target, matches, names_exactly
+from agent_host.permissions.subject import GrantKey, Policy, Subject, command_key
+from agent_host.permissions.verdicts import allow, ask, by_rule, deny, first_match, rules_of
+
+_READING = frozenset({"fs.read", "fs.list", "fs.search"})
+_WITHOUT_TRUST = _READING | {"editor.open"}
+_CHANGING = frozenset({"fs.write", "fs.createDirectory", "fs.delete"})
+
+
+def judge(subject: Subject, policy: Policy) -> Decision:
+    """Decide; a fault of any kind is a denial with the source "engine"."""
+    try:
+        return decide(subject, policy)
+    except Exception as error:  # noqa: BLE001 - a judge that failed must not let anything pass
+        return deny("engine", f"the judgement itself failed ({type(error).__name__})")
+
+
+def decide(subject: Subject, policy: Policy) -> Decision:
+    """Decide; may raise on facts that are missing or faults inside. Callers use `judge`."""
+    for step in (_input, _canonical, _hard, _role, _trust, _denied):
+        if found := step(subject, policy):
+            return found
+    if subject.action == "terminal.run":
+        return judge_command(subject, policy)
+    for step in (_protected, _asked, _cautious, _granted, _allowed):
+        if found := step(subject, policy):
+            return found
+    return _default(subject, policy)
+
+
+def unanswered(decision: Decision, why: str) -> Decision:
+    """What an `ask` becomes where nobody can be asked, or nobody answered: a denial."""
+    return deny("unanswered", f"{decision.reason}, and {why}")
+
+
+# ---- the steps
+
+
+def _input(subject: Subject, policy: Policy) -> Decision | None:
+    del policy
+    if subject.external is None and subject.action not in ACTIONS:
+        return deny("input", f"there is no action {subject.action!r}")
+    if (subject.external is not None) != subject.action.startswith("mcp:"):
+        return deny("input", "the tool and its action do not belong together")
+    for path in (subject.path, subject.true_path, subject.cwd):
+        if path is not None and (reason := paths.sane(path)):
+            return deny("input", reason)
+    return None
+
+
+def _canonical(subject: Subject, policy: Policy) -> Decision | None:
+    """Refuses what has no sure identity."""
+    del policy
+    if subject.external is not None or subject.outside:
+        return None
+    if subject.action == "terminal.run":
+        if subject.command is None or subject.command_text is None or subject.cwd is None:
+            return deny("engine", "the facts about the command are missing")
+        return None
+    if subject.action == "editor.open" and subject.uri is not None:
+        return None
+    facts = subject.facts
+    if facts is None:
+        return deny("engine", "the facts about the path are missing")
+    if facts.kind == "other":
+        return deny("canonical", "it is neither a regular file nor a directory")
+    if facts.true_path.endswith(" (deleted)"):
+        return deny("canonical", "it was deleted meanwhile")
+    return None
+
+
+def _hard(subject: Subject, policy: Policy) -> Decision | None:
+    """What no rule, role or person can allow."""
+    if subject.action == "editor.open" and subject.uri is not None:
+        return deny("hard", "only files can be opened in the editor")
+    path = subject.true_path
+    if path is None or subject.external is not None or subject.action == "terminal.run":
+        return None
+    if any(paths.beneath(place, path) for place in policy.state):
+        return deny("hard", "the agent host's own records are not for agents")
+    inside = _inside(subject, policy)
+    if subject.action in _CHANGING and not inside:
+        return deny("hard", "it is outside the workspace")
+    if subject.action in _READING and not inside and policy.outside_read == "deny":
+        return deny("hard", "it is outside the workspace")
+    if subject.action == "fs.createDirectory" and paths.is_git(path, policy.roots):
+        return deny("hard", "git's own directory is not for agents to create")
+    if subject.action == "fs.delete":
+        return _hard_delete(path, policy)
+    return None
+
+
+def _hard_delete(path: str, policy: Policy) -> Decision | None:
+    if any(paths.beneath(path, root) for root in policy.roots):
+        return deny("hard", "a workspace root can't be deleted")
+    if reason := paths.is_protected(path, policy.roots, policy.own):
+        return deny("hard", f"a protected path can't be deleted ({reason})")
+    return None
+
+
+def _role(subject: Subject, policy: Policy) -> Decision | None:
+    reason = ceiling.lacking(subject, policy.role)
+    return deny("role", reason) if reason else None
+
+
+def _trust(subject: Subject, policy: Policy) -> Decision | None:
+    if policy.trusted or subject.action in _WITHOUT_TRUST:
+        return None
+    return deny("trust", "the workspace is not trusted yet: agents may only read in it")
+
+
+def _denied(subject: Subject, policy: Policy) -> Decision | None:
+    if subject.action == "terminal.run":
+        return None
+    return _by("deny", subject, policy)
+
+
+def _protected(subject: Subject, policy: Policy) -> Decision | None:
+    if subject.action not in _CHANGING:
+        return None
+    for path in _names(subject):
+        if reason := paths.is_protected(path, policy.roots, policy.own):
+            return ask("protected", f"it is protected ({reason})")
+    return None
+
+
+def _asked(subject: Subject, policy: Policy) -> Decision | None:
+    return _by("ask", subject, policy)
+
+
+def _cautious(subject: Subject, policy: Policy) -> Decision | None:
+    """Changes that are never let through by a grant or a rule."""
+    del policy
+    facts = subject.facts
+    if subject.action not in _CHANGING or facts is None:
+        return None
+    if subject.hidden:
+        return ask("caution", "the text holds hidden characters")
+    if subject.overwrites_unsaved:
+        return ask("caution", "it replaces text that is not saved in the editor")
+    if facts.through_link:
+        return ask("caution", "it goes through a link")
+    if facts.kind == "file" and facts.links > 1:
+        return ask("caution", "the file is also known under other names")
+    if subject.action == "fs.delete" and facts.kind == "directory":
+        return ask("caution", "it deletes a directory with all that is in it")
+    return None
+
+
+def _granted(subject: Subject, policy: Policy) -> Decision | None:
+    for key in grant_keys(subject, policy):
+        if grant := policy.grants.find(key):
+            return allow("grant", f"you allowed it for this {grant.scope}", rule=grant.id)
+    return None
+
+
+def _allowed(subject: Subject, policy: Policy) -> Decision | None:
+    target = Target(subject.action, subject.true_path, network=subject.network)
+    for source, rule in rules_of("allow", policy):
+        if matches(rule, target, policy.roots) and _reaches(rule, target, subject, policy):
+            return by_rule(source, rule)
+    return None
+
+
+def _reaches(rule: Rule, target: Target, subject: Subject, policy: Policy) -> bool:
+    """A secret-looking file must be named, and a place outside be meant, to be allowed."""
+    if _secret(subject):
+        return names_exactly(rule, target)
+    return _inside(subject, policy) or (rule.path or "").startswith("/")
+
+
+def _default(subject: Subject, policy: Policy) -> Decision:
+    inside = _inside(subject, policy)
+    match subject.action:
+        case "fs.read" | "fs.search" if secret := _secret(subject):
+            return ask("secret", f"it looks like {secret}", "session")
+        case "fs.read" | "fs.list" | "fs.search" if inside:
+            return allow("default", "reading in the workspace")
+        case "fs.createDirectory":
+            return allow("default", "creating a directory in the workspace")
+        case "editor.open" if inside:
+            return allow("default", "the editor opens a file of the workspace")
+        case "fs.read" | "fs.list" | "fs.search" | "editor.open":
+            return ask("outside", "it is outside the workspace", "session")
+        case "fs.write":
+            return ask("default", "it changes a file", "session")
+        case "fs.delete":
+            return ask("default", "it deletes a file", "session")
+        case _:
+            return ask("default", "it uses a tool of another program", "session")
+
+
+# ---- what the steps look at
+
+
+def _names(subject: Subject) -> tuple[str, ...]:
+    """The true path, and the path as asked where that is another one."""
+    return tuple(dict.fromkeys(filter(None, (subject.true_path, subject.path))))
+
+
+def remembered_as(subject: Subject, policy: Policy) -> GrantKey | None:
+    """The key to remember an answer under; only where the Decision offers a scope."""
+    if subject.action == "terminal.run":
+        return command_key(subject, policy)
+    return next(grant_keys(subject, policy), None)
+
+
+def grant_keys(subject: Subject, policy: Policy) -> Iterator[GrantKey]:
+    """The keys that would let the subject pass; the first is what a new grant is made of."""
+    role = policy.role.sha256
+    path = subject.true_path
+    if subject.external is not None:
+        yield GrantKey(subject.action, subject.external, role)
+    elif path is not None and subject.action == "fs.write":
+        yield GrantKey("fs.write", folder_of(path), role)
+    elif path is not None:
+        yield GrantKey(subject.action, path, role)
+
+
+def folder_of(path: str) -> str:
+    """The directory of a file, written with its end `/`: the target of an edits grant."""
+    return path[: max(path.rfind("/"), path.rfind("\\")) + 1]
+
+
+def _by(effect: Literal["deny", "ask"], subject: Subject, policy: Policy) -> Decision | None:
+    for path in _names(subject) or (None,):
+        if found := first_match(effect, Target(subject.action, path), policy):
+            return by_rule(*found)
+    return None
+
+
+def _secret(subject: Subject) -> str | None:
+    if subject.action not in {"fs.read", "fs.search"}:
+        return None
+    if subject.facts is not None and subject.facts.kind == "directory":
+        return None
+    return next(filter(None, map(paths.is_secret, _names(subject))), None)
+
+
+def _inside(subject: Subject, policy: Policy) -> bool:
+    path = subject.true_path
+    if subject.external is not None:
+        return True
+    if path is None or subject.outside:
+        return False
+    return paths.root_of(policy.roots, path) is not None

@@ -1,0 +1,214 @@
+"""Builds the question for an action: our frame around text that is made visible.
+
+The title is one line of at most 600 characters; the first option is the safe one. What is longer is
+in `detail`, and in `full_text` for editors that only show the title.
+"""
+
+from dataclasses import dataclass
+
+from agent_host.core.permission import Decision, Option, Question
+from agent_host.permissions import paths, visible
+from agent_host.permissions.engine import folder_of
+from agent_host.permissions.subject import Policy, Scope, Subject
+
+_PATH_LENGTH = 220
+_NAME_LENGTH = 40
+_MIN_BODY = 80
+_VERBS = {
+    "fs.read": "read",
+    "fs.list": "list",
+    "fs.search": "search in",
+    "fs.write": "change",
+    "fs.createDirectory": "create the directory",
+    "fs.delete": "delete",
+    "editor.open": "open",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a question needs beside the judgement.
+
+    `diff`: of a write, unified. `arguments`: of an external tool, as JSON text. `explanation`:
+    what the model says about it, shown apart and marked as unchecked.
+    """
+
+    session_id: str
+    run_id: str
+    call_id: str
+    diff: str | None = None
+    arguments: str | None = None
+    explanation: str | None = None
+
+
+def question_for(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> Question:
+    """The question about a subject whose decision is `ask`."""
+    body = _body(subject, asking)
+    title = _title(subject, decision, policy, body)
+    whole = asking.diff or (body if body and visible.visible(body) not in title else None)
+    options = _options(subject, decision, policy, show=whole is not None)
+    return Question(
+        asking.session_id,
+        asking.run_id,
+        asking.call_id,
+        title,
+        _detail(subject, decision, policy, asking),
+        options,
+        asking.diff,
+        whole,
+    )
+
+
+# ---- the title
+
+
+def _title(subject: Subject, decision: Decision, policy: Policy, body: str | None) -> str:
+    frame = f"{visible.line(policy.role.name, _NAME_LENGTH)} wants to {_wish(subject)}"
+    shown = _first_change(body) if subject.action == "fs.write" else body
+    notes = "".join(f" · {note}" for note in _notes(subject, decision, policy, shown))
+    if not shown:
+        return frame + notes
+    room = max(visible.MAX_LENGTH - len(frame) - len(notes) - 2, _MIN_BODY)
+    return f"{frame}: {visible.line(shown, room)}{notes}"
+
+
+def _wish(subject: Subject) -> str:
+    path = visible.line(subject.true_path or "?", _PATH_LENGTH)
+    facts = subject.facts
+    match subject.action:
+        case "terminal.run":
+            return f"run in {visible.line(subject.cwd or '?', _PATH_LENGTH)}"
+        case "fs.write" if facts and facts.kind == "missing":
+            return f"create {path}"
+        case "fs.delete" if facts and facts.kind == "directory":
+            return f"delete the directory {path} ({_contents(subject)})"
+        case action if action in _VERBS:
+            return f"{_VERBS[action]} {path}"
+        case _:
+            return f"use the tool {visible.line(subject.external or '?', _NAME_LENGTH * 2)}"
+
+
+def _contents(subject: Subject) -> str:
+    facts = subject.facts
+    if facts is None or not facts.count:
+        return "empty"
+    names = ", ".join(visible.line(name, _NAME_LENGTH) for name in facts.first_names[:5])
+    return f"{facts.count:,} entries: {names}{', ...' if facts.count > 5 else ''}"
+
+
+def _first_change(diff: str | None) -> str | None:
+    for line in (diff or "").splitlines():
+        if line[:1] in {"+", "-"} and line[:3] not in {"+++", "---"} and line[1:].strip():
+            return line
+    return None
+
+
+def _notes(
+    subject: Subject, decision: Decision, policy: Policy, shown: str | None
+) -> tuple[str, ...]:
+    notes = [] if decision.source == "default" else [visible.line(decision.reason, _PATH_LENGTH)]
+    if subject.action == "terminal.run":
+        if subject.network and decision.source != "network":
+            notes.append("with network")
+        if policy.confined:
+            notes.append(f"sandbox: {policy.sandbox}")
+        elif decision.source != "sandbox":
+            notes.append("no sandbox")
+    elif subject.true_path and (warning := paths.warning(subject.true_path)):
+        notes.append(warning)
+    notes += visible.notes(f"{subject.true_path or ''}{shown or ''}")
+    return tuple(notes)
+
+
+def _body(subject: Subject, asking: Asking) -> str | None:
+    if subject.action == "terminal.run":
+        return subject.command_text
+    return asking.arguments if subject.external is not None else asking.diff
+
+
+# ---- the detail
+
+
+def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> str:
+    lines = [f"**{_inline(policy.role.name)}** wants to {_long_wish(subject)}"]
+    body = _body(subject, asking)
+    if body and asking.diff is None:
+        language = "bash" if subject.action == "terminal.run" else "json"
+        lines.append(visible.fenced(body, language))
+    notes = _notes(subject, decision, policy, body)
+    why = f"Asked because {decision.reason}."
+    if decision.where:
+        why = f"Asked because of the rule in {decision.where}: {decision.reason}"
+    lines += [_inline(why), *(f"- {_inline(note)}" for note in notes if note != decision.reason)]
+    if asking.explanation:
+        lines += ["The agent says (not checked):", visible.fenced(asking.explanation)]
+    return "\n\n".join(lines)
+
+
+def _long_wish(subject: Subject) -> str:
+    place = subject.cwd if subject.action == "terminal.run" else subject.true_path
+    wish = _wish(subject)
+    if place is None:
+        return f"{_inline(wish)}."
+    shown = visible.line(place, _PATH_LENGTH)
+    before, found, after = wish.partition(shown)
+    if not found:
+        return f"{_inline(wish)}."
+    return f"{before}\n\n{visible.fenced(place)}\n\n{_inline(after)}".rstrip()
+
+
+def _inline(text: str) -> str:
+    """Text within Markdown that formats nothing and links nowhere."""
+    shown = visible.visible(text)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#|!" else char for char in shown)
+
+
+# ---- the options
+
+
+def _options(
+    subject: Subject, decision: Decision, policy: Policy, *, show: bool
+) -> tuple[Option, ...]:
+    options = [Option("deny", "Deny", "deny"), Option("once", "Allow once", "allowOnce")]
+    if "session" in decision.remember:
+        title = f"Allow {_scope(subject, policy)} for this session"
+        options.append(Option("session", title, "allowSession"))
+    if "workspace" in decision.remember:
+        title = f"Allow {_scope(subject, policy)} in this workspace for 30 days"
+        options.append(Option("workspace", title, "allowWorkspace"))
+    if show:
+        options.append(Option("show", "Show", "show"))
+    return tuple(options)
+
+
+def _scope(subject: Subject, policy: Policy) -> str:
+    match subject.action:
+        case "terminal.run":
+            return "this exact command"
+        case "fs.write":
+            folder = folder_of(subject.true_path or "")
+            inside = paths.relative(policy.roots, folder) or folder
+            return "edits in " + ("the workspace" if inside == "." else _name(inside) + "/")
+        case "fs.delete":
+            return "deleting this file"
+        case "fs.read" | "fs.list" | "fs.search":
+            return "reading this file"
+        case "editor.open":
+            return "opening this file"
+        case _:
+            return f"the tool {_name(subject.external or '?')}"
+
+
+def _name(text: str) -> str:
+    return visible.line(text, _NAME_LENGTH * 2)
+
+
+def scope_of(option: Option) -> Scope | None:
+    """For how long the chosen option holds; None: for this call, or not at all."""
+    match option.kind:
+        case "allowSession":
+            return "session"
+        case "allowWorkspace":
+            return "workspace"
+        case _:
+            return None

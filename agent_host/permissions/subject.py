@@ -1,0 +1,198 @@
+"""What is judged (Subject) and by what (Policy), as frozen facts.
+
+Everything that the engine may know is in these two; it looks nothing up. Whoever fills them in
+has asked the action server what a path really is and the shell reader what a command is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, assert_never
+
+from agent_host.core.actions import (
+    Action,
+    CreateDirectory,
+    DeletePath,
+    EditFile,
+    ListDirectory,
+    OpenInEditor,
+    PathFacts,
+    ReadFile,
+    RunCommand,
+    SearchFiles,
+    WriteFile,
+)
+from agent_host.core.model import Role
+from agent_host.core.permission import Rule
+from agent_host.permissions.shell import NotPlain, Parsed, Plain, parse, read_command
+
+STRONG_SANDBOXES = frozenset({"bubblewrap", "seatbelt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One action, with the facts about it.
+
+    `path`: the absolute path as asked; `facts`: what it really is; `outside`: the action server
+    said that it leaves the roots (then there are no facts). `command`, `command_text`: a command,
+    read and as written; `cwd`: the true path that it runs in; `operands` maps words of it to the
+    true paths that they name there (a word that is missing was not looked up). `network`: it
+    wishes for the network. `hidden`: the text to be written holds hidden characters.
+    `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what is
+    to be opened, where that is no file. `external`: a tool of an MCP server, `<server>/<tool>`.
+    """
+
+    action: str
+    path: str | None = None
+    facts: PathFacts | None = None
+    outside: bool = False
+    command: Parsed | None = None
+    command_text: str | None = None
+    cwd: str | None = None
+    operands: Mapping[str, str] = field(default_factory=dict[str, str])
+    network: bool = False
+    hidden: bool = False
+    overwrites_unsaved: bool = False
+    uri: str | None = None
+    external: str | None = None
+
+    @property
+    def true_path(self) -> str | None:
+        """What the path really is, or the path as asked where nothing is known of it."""
+        return self.facts.true_path if self.facts else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class GrantKey:
+    """What exactly was allowed. `target`: a true path, a directory with its end `/` (and all
+    below it), a rebuilt command line, or `<server>/<tool>`; `cwd` and `sandbox` of commands only.
+    """
+
+    action: str
+    target: str
+    role_sha256: str
+    cwd: str | None = None
+    sandbox: str | None = None
+
+
+Scope = Literal["session", "workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """An answer that lasts. Times in seconds since the epoch; `expires` None: with the session."""
+
+    id: str
+    key: GrantKey
+    scope: Scope
+    role: str
+    created: float
+    expires: float | None = None
+
+
+class GrantView(Protocol):
+    """The grants that hold right now."""
+
+    def find(self, key: GrantKey) -> Grant | None:
+        """The grant that covers the key."""
+        ...
+
+
+class NoGrants:
+    """A view of nothing."""
+
+    def find(self, key: GrantKey) -> Grant | None:
+        """None."""
+        del key
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """By what an action is judged.
+
+    `roots`: the workspace roots as true paths. `own`: the host's roles, settings, installation;
+    `state`: its grants, trust, sessions and logs. `role_may_allow`: the role file is the user's
+    own, so that its allow rules count. `workspace_rules` may only narrow. `secrets_masked`: the
+    sandbox hides secret-looking files from commands. `shell_auto_allow`: commands of the safe
+    table run without a question.
+    """
+
+    role: Role
+    roots: tuple[str, ...]
+    trusted: bool = False
+    user_rules: tuple[Rule, ...] = ()
+    workspace_rules: tuple[Rule, ...] = ()
+    role_may_allow: bool = False
+    grants: GrantView = field(default_factory=NoGrants)
+    sandbox: str = "none"
+    sandbox_required: bool = False
+    outside_read: Literal["deny", "ask"] = "deny"
+    shell_auto_allow: bool = False
+    secrets_masked: bool = False
+    own: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    home: str | None = None
+
+    @property
+    def confined(self) -> bool:
+        """Whether commands run in a sandbox that is one."""
+        return self.sandbox in STRONG_SANDBOXES
+
+
+def action_name(action: Action) -> str:
+    """The name by which rules, roles and people call an action."""
+    match action:
+        case ReadFile():
+            return "fs.read"
+        case ListDirectory():
+            return "fs.list"
+        case SearchFiles():
+            return "fs.search"
+        case WriteFile() | EditFile():
+            return "fs.write"
+        case CreateDirectory():
+            return "fs.createDirectory"
+        case DeletePath():
+            return "fs.delete"
+        case RunCommand():
+            return "terminal.run"
+        case OpenInEditor():
+            return "editor.open"
+        case _:
+            assert_never(action)
+
+
+def command_subject(
+    action: RunCommand, *, cwd: str, operands: Mapping[str, str] | None = None
+) -> Subject:
+    """The subject of a command; `cwd` is the true path of its directory. Never raises."""
+    return Subject(
+        "terminal.run",
+        command=read_command(action.command, parse),
+        command_text=action.command,
+        cwd=cwd,
+        operands=operands or {},
+        network=action.network,
+    )
+
+
+def command_key(subject: Subject, policy: Policy, script: str | None = None) -> GrantKey | None:
+    """The key under which a command, or a part of it, is remembered; None if it never is."""
+    if not isinstance(subject.command, Plain) or subject.cwd is None:
+        return None
+    return GrantKey(
+        "terminal.run",
+        script or subject.command.script,
+        policy.role.sha256,
+        subject.cwd,
+        policy.sandbox,
+    )
+
+
+def command_words(command: Plain | NotPlain) -> tuple[str, ...]:
+    """The words of a command that may name files: all but the programs, and what follows a `=`."""
+    parts = command.parts if isinstance(command, Plain) else command.seen
+    found: dict[str, None] = {}
+    for part in parts:
+        for word in part[1:]:
+            found.update(dict.fromkeys((word, word.split("=", 1)[-1])))
+    return tuple(word for word in found if word and not word.startswith("-"))

@@ -1,0 +1,120 @@
+"""Whether a person trusts a workspace, and the question that says what it means.
+
+Remembered by true path and inode in the state directory, never in the repository: a folder that
+was swapped for another is not trusted.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from agent_host.core.permission import Option, Question
+from agent_host.permissions.statefile import Identity, exclusive, identify, load, save
+from agent_host.permissions.visible import line, visible_block
+
+_PATH_LENGTH = 300
+_MAX_LISTED = 20
+
+
+class TrustBook:
+    """The workspaces that are trusted. `clock` gives seconds since the epoch."""
+
+    def __init__(self, state_dir: Path, clock: Callable[[], float]) -> None:
+        self._file = state_dir / "trust.json"
+        self._clock = clock
+        self.problems: list[str] = []
+
+    def trusted(self, root: str) -> bool:
+        """Whether this very directory is trusted; False whenever that can't be known."""
+        try:
+            where = identify(root)
+        except OSError:
+            return False
+        return _is_same(self._entries().get(where.digest), where)
+
+    def trust(self, root: str) -> None:
+        """Trust a directory; raises OSError or AgentHostError if it can't be remembered."""
+        where = identify(root)
+        entry = {"path": where.path, "device": where.device, "inode": where.inode}
+        with exclusive(self._file):
+            self._save({**self._entries(), where.digest: {**entry, "since": self._clock()}})
+
+    def forget(self, root: str) -> bool:
+        """Trust a directory no longer, nor what was there under this path; False: it was not."""
+        try:
+            path = identify(root).path
+        except OSError:
+            path = root
+        with exclusive(self._file):
+            entries = self._entries()
+            kept = {name: entry for name, entry in entries.items() if entry.get("path") != path}
+            self._save(kept)
+        return len(kept) < len(entries)
+
+    def list(self) -> tuple[str, ...]:
+        """The paths that are trusted."""
+        return tuple(sorted(str(entry.get("path")) for entry in self._entries().values()))
+
+    def _entries(self) -> dict[str, Mapping[str, object]]:
+        self.problems.clear()
+        stored = load(self._file)
+        if stored.problem is not None:
+            self.problems.append(stored.problem)
+        trusted = stored.data.get("trusted", {})
+        if not isinstance(trusted, Mapping):
+            self.problems.append(f"{self._file.name} is not used: it is broken")
+            return {}
+        return {
+            str(name): cast("Mapping[str, object]", entry)
+            for name, entry in cast("Mapping[object, object]", trusted).items()
+            if isinstance(entry, Mapping)
+        }
+
+    def _save(self, entries: Mapping[str, Mapping[str, object]]) -> None:
+        save(self._file, {"version": 1, "trusted": entries})
+
+
+def _is_same(entry: Mapping[str, object] | None, where: Identity) -> bool:
+    if entry is None:
+        return False
+    known = (entry.get("path"), entry.get("device"), entry.get("inode"))
+    return known == (where.path, where.device, where.inode)
+
+
+def trust_question(
+    root: str, ignored: Sequence[str], *, session_id: str, run_id: str, call_id: str
+) -> Question:
+    """The question whether to trust a workspace; `ignored` names what it would bring in."""
+    place = line(root, _PATH_LENGTH)
+    title = (
+        f"Do you trust {place}? Agents may then change files and run commands there"
+        " (each is still asked for), and its own roles, rules and tool servers are used."
+    )
+    return Question(
+        session_id,
+        run_id,
+        call_id,
+        title,
+        _detail(root, ignored),
+        (
+            Option("deny", "Don't trust", "deny"),
+            Option("trust", f"Allow: trust {line(root, 60)}", "allowWorkspace"),
+        ),
+    )
+
+
+def _detail(root: str, ignored: Sequence[str]) -> str:
+    listed = [f"- `{line(name, 120).replace('`', '')}`" for name in ignored[:_MAX_LISTED]]
+    if len(ignored) > _MAX_LISTED:
+        listed.append(f"- and {len(ignored) - _MAX_LISTED} more")
+    brings = "\n".join(listed) or "- nothing that was found"
+    return (
+        f"Trust this folder?\n\n```\n{visible_block(root)}\n```\n\n"
+        "Until you do, agents can only read, list, search and open files in it.\n\n"
+        "If you trust it:\n"
+        "- agents may change files and run commands there, as far as you allow each;\n"
+        "- commands run what the folder holds: its scripts, tests and build files;\n"
+        "- what it brings for agents is used; it can make rules stricter, never looser:\n\n"
+        f"{brings}\n\n"
+        "Trust only folders whose authors you trust. It is remembered for this very folder."
+    )
