@@ -66,7 +66,11 @@ class Documents:
         return tuple(self._open.values())
 
     def watch(self, uri: str, watcher: Watcher) -> Callable[[], None]:
-        """Call back after each change, opening or closing of a document; returns how to stop."""
+        """Call back after each step of a change, opening or closing; returns how to stop.
+
+        A step is one content change: an editor may put its user's typing into one message with
+        an edit of ours, and the text in between is what proves the edit.
+        """
         key = same_key(uri)
         watchers = self._watchers.setdefault(key, [])
         watchers.append(watcher)
@@ -99,11 +103,11 @@ class Documents:
         document = self._open.get(key)
         if document is None:
             return
+        document.version = version
         for change in changes:
             self._change(document, change)
-        document.version = version
-        document.revision += 1
-        self._tell(key)
+            document.revision += 1
+            self._tell(key)
 
     def did_save(self, uri: str, text: str | None = None) -> None:
         """The text that was saved, if it is told, is the truth."""

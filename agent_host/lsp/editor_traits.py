@@ -1,0 +1,123 @@
+"""What an editor can do: what it declares, corrected by what was seen of the real one.
+
+A table by client name; each entry is an observation, with the version it was made of. Pure.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent_host.lsp.host import ClientInfo
+from agent_host.lsp.json_values import is_object, object_in
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How to deal with the editor. Times in seconds.
+
+    `checks_versions`: an edit for another version than the present one is not applied.
+    `question_seconds` None: a question may stay open for ever, since closing it answers it.
+    """
+
+    asks_by: Literal["agent/ask", "window/showMessageRequest"] | None
+    takes_document_changes: bool
+    checks_versions: bool
+    shows_documents: bool
+    shows_progress: bool
+    saves: bool
+    edit_seconds: float = 10.0
+    question_seconds: float | None = None
+
+
+def traits_of(client: ClientInfo) -> Traits:
+    """The traits of the editor that sent these `initialize` params."""
+    traits = _declared(client)
+    match _who(client):
+        case "Neovim":
+            # 0.7 to 0.12 take versioned edits without declaring them. A stale one is dropped,
+            # with `applied: true`.
+            seen = replace(traits, takes_document_changes=True, checks_versions=True)
+        case "Eglot":
+            # 1.9 and 1.17 answer questions without declaring it; C-g never answers anything.
+            # A buffer that isn't shown is edited only after a y/n question; 1.9 always asks.
+            seen = replace(
+                traits,
+                asks_by=traits.asks_by or "window/showMessageRequest",
+                checks_versions=True,
+                edit_seconds=60.0,
+                question_seconds=600.0,
+            )
+        case "emacs":
+            # lsp-mode 8.0, as Eglot; showDocument and showMessage are declared as null.
+            seen = replace(
+                traits,
+                asks_by=traits.asks_by or "window/showMessageRequest",
+                checks_versions=True,
+                question_seconds=600.0,
+            )
+        case "vim-lsp" | "Vim":
+            # vim-lsp and yegappan/lsp answer questions and take versioned edits, both undeclared;
+            # a stale edit is applied all the same.
+            seen = replace(
+                traits,
+                asks_by=traits.asks_by or "window/showMessageRequest",
+                takes_document_changes=True,
+            )
+        case "Kate":
+            # 22.12 declares no workspace at all but applies edits, stale ones too; it answers
+            # showMessageRequest with -32601.
+            seen = replace(traits, takes_document_changes=True)
+        case "helix" | "other":
+            # Helix 25.01 answers showMessageRequest with -32601; 25.07 declares it.
+            seen = traits
+    return seen
+
+
+_Who = Literal["Neovim", "Eglot", "emacs", "vim-lsp", "Vim", "Kate", "helix", "other"]
+
+
+def _who(client: ClientInfo) -> _Who:
+    match client.name:
+        case "Neovim" | "Eglot" | "emacs" | "vim-lsp" | "Vim" | "Kate" | "helix":
+            return client.name
+        case None:
+            return _nameless(client)
+        case _:
+            return "other"
+
+
+def _nameless(client: ClientInfo) -> _Who:
+    """Two clients give no name: Kate 22.12 has no workspace, Eglot 1.9 has no window."""
+    if not object_in(client.capabilities, "workspace"):
+        return "Kate" if object_in(client.capabilities, "window") else "other"
+    edit = object_in(client.capabilities, "workspace", "workspaceEdit")
+    has_window = "window" in client.capabilities
+    is_eglot = not has_window and dict(edit) == {"documentChanges": True}
+    return "Eglot" if is_eglot else "other"
+
+
+def _declared(client: ClientInfo) -> Traits:
+    window = object_in(client.capabilities, "window")
+    edit = object_in(client.capabilities, "workspace", "workspaceEdit")
+    ours = object_in(client.capabilities, "experimental", "agentHost")
+    return Traits(
+        asks_by=_declared_asking(client),
+        takes_document_changes=edit.get("documentChanges") is True,
+        # VS Code's client library and Helix are the two that declare it, and both check.
+        checks_versions="failureHandling" in edit,
+        shows_documents=object_in(window, "showDocument").get("support") is True,
+        shows_progress=window.get("workDoneProgress") is True,
+        saves=ours.get("save") is True,
+    )
+
+
+def _declared_asking(
+    client: ClientInfo,
+) -> Literal["agent/ask", "window/showMessageRequest"] | None:
+    if object_in(client.capabilities, "experimental", "agentHost").get("ask") is True:
+        return "agent/ask"
+    window = object_in(client.capabilities, "window")
+    if is_object(window.get("showMessage")):
+        return "window/showMessageRequest"
+    # Who tells of its windows, and is not known to refuse, is asked: an error costs nothing.
+    refuses = _who(client) in ("Kate", "helix")
+    return "window/showMessageRequest" if window and not refuses else None
