@@ -56,9 +56,9 @@ def _steps(turn: Turn) -> list[dict[str, Any]]:
     if turn.text:
         said = {"say": turn.text, "seconds": turn.seconds} if turn.seconds else turn.text
         steps.append({"text": said})
-    steps += [{"call": {"tool": name, "arguments": given}} for name, given in turn.calls]
+    steps += [{"call": {"name": name, "arguments": given}} for name, given in turn.calls]
     if turn.hang:
         steps.append({"hang": True})
     if turn.error is not None:
-        steps.append({"error": {"kind": turn.error}})
+        steps.append({"error": turn.error})
     return steps

@@ -97,11 +97,11 @@ def test_the_turn_limit_ends_a_run_with_its_name(hosts: Hosts) -> None:
 @pytest.mark.parametrize(
     ("kind", "code"),
     [
-        ("auth", "auth_failed"),
-        ("model", "model_not_found"),
-        ("rate", "rate_limited"),
+        ("auth_failed", "auth_failed"),
+        ("model_not_found", "model_not_found"),
+        ("rate_limited", "rate_limited"),
         ("overloaded", "overloaded"),
-        ("server", "runtime_failed"),
+        ("runtime_failed", "runtime_failed"),
         ("cut", "runtime_failed"),
     ],
 )

@@ -1,0 +1,61 @@
+"""A workspace and the main job's script for real editors and clients."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+DISK = "name = 'disk'\n"
+TYPED = "# größe 🐍: not saved\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Read an unsaved buffer, edit it, run a command: `model` plays it, with a question for two."""
+
+    root: Path
+    file: Path
+    model: str
+    environment: dict[str, str]
+
+    @property
+    def before(self) -> str:
+        return TYPED + DISK
+
+    @property
+    def after(self) -> str:
+        return TYPED + "name = 'agent'\n"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    file = root / "tidy.py"
+    file.write_text(DISK)
+    turns = [
+        [{"call": {"name": "fs_read", "arguments": {"path": "tidy.py"}}}],
+        [
+            {"expect": {"result": "not saved"}},
+            {"text": "I see the unsaved text."},
+            {
+                "call": {
+                    "name": "fs_edit",
+                    "arguments": {"path": "tidy.py", "edits": [{"old": "disk", "new": "agent"}]},
+                }
+            },
+        ],
+        [{"call": {"name": "terminal_run", "arguments": {"command": "touch ran"}}}],
+        [{"text": "All done."}],
+    ]
+    script = tmp_path / "script.yaml"
+    script.write_text(json.dumps(turns))
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "AGENT_HOST_HOME": str(tmp_path / "state"),
+    }
+    return Job(root, file, f"scripted/{script}", environment)
