@@ -52,12 +52,13 @@ class Hosts:
         return editor
 
     def environment(self) -> dict[str, str]:
-        """All that a host needs of the environment; no keys."""
+        """All that a host needs of the environment; no keys, and the workspace is trusted."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder / "home"),
             "LANG": "C.UTF-8",
             "AGENT_HOST_HOME": str(self.state),
+            "AGENT_HOST_TRUST": "always",
         }
 
     def script(self, turns: Sequence[Turn]) -> str:

@@ -1,7 +1,7 @@
 """An editor played over the raw client: it holds documents, applies edits and answers questions.
 
-How it answers is set by the test: by title, null, an error, never, or later by hand. What every run
-must keep (numbered deltas, one end, one result a tool call) is checked by `check`.
+How it answers is set by the test: by how a title begins or ends, null, an error, never, or later by
+hand. What every run must keep (numbered deltas, one end, ...) is checked by `check`.
 """
 
 import json
@@ -367,7 +367,9 @@ def _chosen(params: Message, title: str | None) -> Message | None:
     if title is None:
         return None
     actions = params.get("actions") or []
-    found = [action for action in actions if action["title"].startswith(title)]
+    found = [
+        a for a in actions if title and (a["title"].startswith(title) or a["title"].endswith(title))
+    ]
     return found[0] if found else {"title": title}
 
 

@@ -114,7 +114,7 @@ def test_an_editor_that_cannot_ask_denies_at_once_and_says_how(hosts: Hosts) -> 
 
 def test_allowed_for_this_session_and_not_beyond(hosts: Hosts) -> None:
     editor = hosts.start()
-    editor.answers = "Allow for this session"
+    editor.answers = "for this session"
     turns = [calls(write("one.txt")), calls(write("two.txt")), says("ok")]
     first = editor.run(model=hosts.script(turns)).result()
     asked = len(editor.questions())
@@ -196,3 +196,29 @@ def test_outside_of_the_workspace_is_denied(hosts: Hosts, path: str) -> None:
 def edit(path: str, old: str, new: str) -> dict[str, Any]:
     """Arguments of `fs_edit` for one replacement."""
     return {"path": path, "edits": [{"old": old, "new": new}]}
+
+
+def test_a_workspace_that_nobody_trusted_is_only_read(hosts: Hosts) -> None:
+    """The very first change asks whether to trust the folder; no is no for the whole run."""
+    hosts.file("a.txt", "text\n")
+    editor = hosts.start(env={"AGENT_HOST_TRUST": ""})
+    editor.answers = "Don't trust"
+    turns = [calls(("fs_read", {"path": "a.txt"})), calls(write("new.txt")), calls(TOUCH)]
+    run = editor.run(model=hosts.script([*turns, says("ok")]))
+    assert run.result()["output"] == "ok"
+    assert [d["status"] for d in run.deltas("toolResult")] == ["ok", "denied", "denied"]
+    assert [path.name for path in hosts.root.iterdir()] == ["a.txt"]
+    assert "trust" in editor.questions()[0]["params"]["message"]
+
+
+def test_trust_is_remembered_and_the_change_is_still_asked_for(hosts: Hosts) -> None:
+    editor = hosts.start(env={"AGENT_HOST_TRUST": ""})
+    editor.answers = lambda params: params["actions"][1]
+    model = hosts.script([calls(write("new.txt")), says("ok")])
+    assert editor.run(model=model).result()["status"] == "completed"
+    asked = [question["params"]["actions"][0]["title"] for question in editor.questions()]
+    assert asked == ["Don't trust", "Deny"]
+    assert editor.shutdown() == 0
+    editor = hosts.start(env={"AGENT_HOST_TRUST": ""})
+    editor.run(model=hosts.script([calls(TOUCH), says("ok")])).result()
+    assert [q["params"]["actions"][0]["title"] for q in editor.questions()] == ["Deny"]

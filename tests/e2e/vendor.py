@@ -45,7 +45,7 @@ class Vendor:
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
                 self.end_headers()
-                for line in events(turn):
+                for line in events(turn, len(vendor.bodies)):
                     self.wfile.write(line)
                     self.wfile.flush()
                 if turn.hang:
@@ -108,8 +108,8 @@ def unpaired(messages: list[dict[str, Any]]) -> str | None:
     return f"calls without results: {open_calls}" if open_calls else None
 
 
-def events(turn: Turn) -> Iterator[bytes]:
-    """The turn as server-sent events."""
+def events(turn: Turn, number: int) -> Iterator[bytes]:
+    """The turn as server-sent events; `number` makes its call ids unlike those of others."""
     cut = turn.cut
     if cut == "nothing":
         return
@@ -121,7 +121,7 @@ def events(turn: Turn) -> Iterator[bytes]:
     for index, call in enumerate(turn.calls):
         arguments = json.dumps(call[1])
         function = {"name": call[0], "arguments": arguments[: len(arguments) // 2]}
-        start = {"index": index, "id": f"call-{id(turn)}-{index}", "type": "function"}
+        start = {"index": index, "id": f"call-{number}-{index}", "type": "function"}
         yield _event({"tool_calls": [start | {"function": function}]})
         if cut == "half a call":
             return

@@ -57,5 +57,6 @@ def job(tmp_path: Path) -> Job:
         "HOME": str(tmp_path),
         "LANG": "C.UTF-8",
         "AGENT_HOST_HOME": str(tmp_path / "state"),
+        "AGENT_HOST_TRUST": "always",
     }
     return Job(root, file, f"scripted/{script}", environment)
