@@ -5,6 +5,8 @@ its maker understands (signatures, encrypted reasoning) is `Opaque` and goes bac
 model byte for byte, to no other. `repaired` makes any history acceptable to every vendor.
 """
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import assert_never, cast
@@ -15,6 +17,7 @@ INTERRUPTED = (
     "Interrupted: the run was stopped before this call finished. It may or may not have had an "
     "effect; check before repeating it."
 )
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,14 @@ class Called:
     arguments: str
     opaque: Opaque | None = None
 
+    def decoded(self) -> JsonObject:
+        """The arguments as an object; empty when they are none, for vendors that want one."""
+        try:
+            value: object = json.loads(self.arguments or "{}")
+        except (ValueError, RecursionError):
+            return {}
+        return cast(JsonObject, value) if isinstance(value, dict) else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Returned:
@@ -66,9 +77,16 @@ Item = UserSaid | AgentSaid | Reasoned | Called | Returned
 def user_said(prompt: Iterable[PromptPart]) -> UserSaid:
     """The prompt as an item; a resource that nobody has read is only named."""
     return UserSaid(
-        tuple(TextPart(p.uri) if isinstance(p, ResourcePart) else p for p in prompt)
-        or (TextPart(""),)
+        tuple(
+            part if isinstance(part, ImagePart) else TextPart(clean(_words(part)))
+            for part in prompt
+        )
     )
+
+
+def clean(text: str) -> str:
+    """Text that can be sent: half characters, as from odd file names, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def repaired(items: Sequence[Item], model: str) -> tuple[Item, ...]:
@@ -108,6 +126,10 @@ def interruptions(items: Sequence[Item]) -> tuple[Returned, ...]:
     return tuple(_results(open_calls, {}))
 
 
+def _words(part: TextPart | ResourcePart) -> str:
+    return part.text if isinstance(part, TextPart) else part.uri
+
+
 def _for_model(item: Item, model: str) -> Item | None:
     match item:
         case Reasoned(_, opaque):
@@ -117,9 +139,8 @@ def _for_model(item: Item, model: str) -> Item | None:
                 return item if text or opaque else None
             return AgentSaid(text, interrupted) if text else None
         case Called(call_id, name, arguments, opaque):
-            if opaque is None or opaque.model == model:
-                return item
-            return Called(call_id, name, arguments)
+            kept = opaque if opaque is not None and opaque.model == model else None
+            return Called(call_id, _NOT_IN_NAMES.sub("_", name)[:64] or "_", arguments, kept)
         case UserSaid() | Returned():
             return item
     assert_never(item)
@@ -177,23 +198,28 @@ def encode(item: Item) -> JsonObject:
     assert_never(item)
 
 
-def decode(json: JsonObject) -> Item | None:
+def decode(entry: JsonObject) -> Item | None:
     """The item that `encode` wrote; None for what is no item of ours."""
-    opaque = _decode_opaque(json.get("provider_data"))
-    match json.get("type", "message"):
-        case "message" if json.get("role") == "assistant":
-            return AgentSaid(_text(json.get("content")), json.get("status") == "incomplete", opaque)
-        case "message" if json.get("role") in ("user", "system", "developer"):
-            return UserSaid(_decode_parts(json.get("content")))
+    opaque = _decode_opaque(entry.get("provider_data"))
+    match entry.get("type", "message"):
+        case "message" if entry.get("role") == "assistant":
+            return AgentSaid(
+                _text(entry.get("content")), entry.get("status") == "incomplete", opaque
+            )
+        case "message" if entry.get("role") in ("user", "system", "developer"):
+            return UserSaid(_decode_parts(entry.get("content")))
         case "reasoning":
-            return Reasoned(_text(json.get("summary")), opaque)
+            return Reasoned(_text(entry.get("summary")), opaque)
         case "function_call":
             return Called(
-                str(json.get("call_id")), str(json.get("name")), str(json.get("arguments")), opaque
+                str(entry.get("call_id")),
+                str(entry.get("name")),
+                str(entry.get("arguments")),
+                opaque,
             )
         case "function_call_output":
-            interrupted = json.get("status") == "incomplete"
-            return Returned(str(json.get("call_id")), _text(json.get("output")), interrupted)
+            interrupted = entry.get("status") == "incomplete"
+            return Returned(str(entry.get("call_id")), _text(entry.get("output")), interrupted)
         case _:
             return None
 
@@ -210,10 +236,10 @@ def _encode_opaque(opaque: Opaque | None) -> JsonObject:
     return {"provider_data": {"model": opaque.model, "data": opaque.data}}
 
 
-def _decode_opaque(json: object) -> Opaque | None:
-    if not isinstance(json, dict):
+def _decode_opaque(entry: object) -> Opaque | None:
+    if not isinstance(entry, dict):
         return None
-    fields = cast(JsonObject, json)
+    fields = cast(JsonObject, entry)
     model, data = fields.get("model"), fields.get("data")
     if not isinstance(model, str) or not isinstance(data, dict):
         return None

@@ -32,6 +32,7 @@ from agent_host.runtimes.conversation import (
     Called,
     Item,
     Returned,
+    clean,
     decode,
     encode,
     interruptions,
@@ -130,7 +131,7 @@ class RunLoop:
     async def _call(self, context: ToolContext[object], _arguments: str) -> str:
         call = self._memory.calls[context.tool_call_id]
         result = await self._owned(self._gate.call(_tool_call(call)))
-        self._memory.add([Returned(call.call_id, result.text)])
+        self._memory.add([Returned(call.call_id, clean(result.text))])
         return result.text
 
     async def _owned(self, work: Coroutine[object, object, _T]) -> _T:

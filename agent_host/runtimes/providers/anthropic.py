@@ -1,0 +1,361 @@
+"""Anthropic's models by its Messages API.
+
+Thinking goes back with its signature, byte for byte, in the order it came; the prompt's stable
+prefix is marked for the vendor's cache. Not here: retries and history rules common to all vendors.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+import anthropic
+import httpx2
+
+from agent_host.core.model import ImagePart, TextPart, ToolSpec, Usage
+from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.conversation import (
+    AgentSaid,
+    Called,
+    Item,
+    Opaque,
+    Reasoned,
+    Returned,
+    UserSaid,
+)
+from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.trouble import (
+    Complaint,
+    Vendor,
+    retry_after,
+    too_long,
+    trouble_of_connection,
+    trouble_of_status,
+    trouble_of_stream,
+)
+
+if TYPE_CHECKING:
+    from anthropic.types import (
+        ContentBlock,
+        MessageDeltaUsage,
+        MessageParam,
+        RawContentBlockDelta,
+        RawMessageStreamEvent,
+        TextBlockParam,
+        ThinkingConfigParam,
+        ToolParam,
+    )
+    from anthropic.types import Usage as AnthropicUsage
+
+_VENDOR = Vendor("Anthropic", ("ANTHROPIC_API_KEY",))
+_URL = "https://api.anthropic.com"
+_CACHE = {"type": "ephemeral"}
+_STATUS_OF_TYPE = {
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+    "invalid_request_error": 400,
+}
+
+
+class AnthropicProvider:
+    """Asks Anthropic, or a server that speaks its Messages API."""
+
+    def __init__(self, config: ProviderConfig, http: httpx2.AsyncClient) -> None:
+        self._config = config
+        self._thoughtless: set[str] = set()
+        self._client: anthropic.AsyncAnthropic | None = None
+        if config.key is not None:
+            self._client = anthropic.AsyncAnthropic(
+                api_key=config.key,
+                base_url=config.base_url or _URL,
+                http_client=http,
+                max_retries=0,
+                # Gateways want the key in the older header.
+                default_headers={"X-Api-Key": config.key} if config.base_url else None,
+            )
+
+    async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
+        """Answer one turn; see Provider."""
+        if self._client is None:
+            raise Trouble(_VENDOR.no_key())
+        try:
+            try:
+                return await self._stream(self._client, ask, emit)
+            except anthropic.BadRequestError as error:
+                # Which models think in which way is known to the vendor only.
+                if ask.name in self._thoughtless or "thinking" not in error.message.lower():
+                    raise
+                self._thoughtless.add(ask.name)
+                return await self._stream(self._client, ask, emit)
+        except anthropic.APIStatusError as error:
+            raise self._trouble(error, ask.name) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            raise trouble_of_connection(_VENDOR, self._config, _reason(error)) from error
+        except (anthropic.APIError, ValueError) as error:
+            raise trouble_of_stream(_VENDOR, "it can't be understood") from error
+
+    async def _stream(
+        self, client: anthropic.AsyncAnthropic, ask: ModelAsk, emit: Emit
+    ) -> ModelAnswer:
+        thinking = None if ask.name in self._thoughtless else _thinking(ask.name)
+        stream = await client.messages.create(
+            model=ask.name,
+            max_tokens=_most_tokens(ask.name),
+            system=cast("list[TextBlockParam]", _system(ask.instructions)) or anthropic.omit,
+            messages=messages(ask.items),
+            tools=cast("list[ToolParam]", [_tool(s) for s in ask.tools]) or anthropic.omit,
+            thinking=anthropic.omit if thinking is None else thinking,
+            stream=True,
+        )
+        reader = _Reader(ask, emit)
+        async with stream:
+            async for event in stream:
+                reader.read(event)
+        return reader.answer()
+
+    def _trouble(self, error: anthropic.APIStatusError, model: str) -> Trouble:
+        # An error in mid-stream comes with the status 200 of the stream.
+        kind, message = _complaint(error)
+        status = error.status_code
+        if status < 400:
+            status = _STATUS_OF_TYPE.get(kind, 500)
+        after = retry_after(error.response.headers)
+        return trouble_of_status(_VENDOR, self._config, model, Complaint(status, message, after))
+
+
+# ---- asking
+
+
+def messages(items: tuple[Item, ...]) -> "list[MessageParam]":
+    """The conversation as messages that take turns, marked for the cache at the last two users'."""
+    turns: list[tuple[str, list[dict[str, object]]]] = []
+    for item in items:
+        role = "user" if isinstance(item, UserSaid | Returned) else "assistant"
+        blocks = _blocks(item)
+        if not blocks:
+            continue
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        else:
+            turns.append((role, blocks))
+    if not turns or turns[0][0] == "assistant":
+        turns.insert(0, ("user", [{"type": "text", "text": "(The beginning is left out.)"}]))
+    for _, blocks in [turn for turn in turns if turn[0] == "user"][-2:]:
+        blocks[-1]["cache_control"] = _CACHE
+    return cast("list[MessageParam]", [{"role": r, "content": blocks} for r, blocks in turns])
+
+
+def _blocks(item: Item) -> list[dict[str, object]]:
+    match item:
+        case UserSaid(parts):
+            return [b for b in map(_part, parts) if b.get("text", "?") != ""]
+        case AgentSaid(text):
+            return [{"type": "text", "text": text}] if text.strip() else []
+        case Reasoned(text, opaque):
+            data = dict(opaque.data) if opaque else {}
+            return [data if "data" in data else {"type": "thinking", "thinking": text} | data]
+        case Called(call_id, name):
+            return [{"type": "tool_use", "id": call_id, "name": name, "input": item.decoded()}]
+        case Returned(call_id, output, interrupted):
+            result: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id}
+            if output.strip():
+                result["content"] = output
+            return [result | {"is_error": True} if interrupted else result]
+
+
+def _part(part: TextPart | ImagePart) -> dict[str, object]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text if part.text.strip() else ""}
+    source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    return {"type": "image", "source": source}
+
+
+def _system(instructions: str) -> list[dict[str, object]]:
+    # Tools come before the system prompt, so this mark covers them too.
+    block: dict[str, object] = {"type": "text", "text": instructions, "cache_control": _CACHE}
+    return [block] if instructions.strip() else []
+
+
+def _tool(spec: ToolSpec) -> dict[str, object]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "input_schema": dict(spec.parameters),
+    }
+
+
+def _generation(name: str) -> tuple[int, int]:
+    """A Claude model's version, such as (4, 6); a name of another form counts as a new one."""
+    found = re.match(r"claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2})(?!\d))?", name)
+    return (int(found[1]), int(found[2] or 0)) if found else (5, 0)
+
+
+def _most_tokens(name: str) -> int:
+    generation = _generation(name)
+    if generation < (3, 5):
+        return 4096
+    return 8192 if generation < (3, 7) else 32_000
+
+
+def _thinking(name: str) -> "ThinkingConfigParam | None":
+    generation = _generation(name)
+    if generation < (3, 7):
+        return None
+    if generation < (4, 6):
+        return {"type": "enabled", "budget_tokens": 8192}
+    return {"type": "adaptive", "display": "summarized"}
+
+
+# ---- reading the answer
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: str
+    call_id: str = ""
+    name: str = ""
+    signature: str = ""
+    data: str | None = None
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class _Reader:
+    """Builds the answer from the stream's events.
+
+    Events are told apart by `type` and never by class, because the SDK puts kinds that it does not
+    know into the wrong one.
+    """
+
+    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
+        self._ask = ask
+        self._emit = emit
+        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
+        self._blocks: dict[int, _Block] = {}
+        self._usage: Usage = Usage(requests=1)
+        self._stop: str | None = None
+        self._detail: str | None = None
+        self._whole = False
+
+    def read(self, event: "RawMessageStreamEvent") -> None:
+        match event.type:
+            case "message_start":
+                self._use(event.message.usage)
+            case "content_block_start":
+                self._start(event.index, event.content_block)
+            case "content_block_delta":
+                self._delta(self._blocks[event.index], event.delta)
+            case "message_delta":
+                self._stop = event.delta.stop_reason or self._stop
+                details = event.delta.stop_details
+                self._detail = details.explanation if details else self._detail
+                self._use_more(event.usage)
+            case "message_stop":
+                self._whole = True
+            case _:
+                pass
+
+    def answer(self) -> ModelAnswer:
+        if not self._whole:
+            raise trouble_of_stream(_VENDOR, "its end is missing")
+        if self._stop == "model_context_window_exceeded":
+            raise Trouble(too_long(_VENDOR, self._ask.name))
+        finish: Finish = "stop"
+        if self._stop == "max_tokens":
+            finish = "length"
+        elif self._stop == "refusal":
+            finish = "refused"
+        items = [self._item(block) for _, block in sorted(self._blocks.items())]
+        return ModelAnswer(tuple(i for i in items if i is not None), finish, self._detail)
+
+    def _item(self, block: _Block) -> Item | None:
+        text = "".join(block.pieces)
+        match block.kind:
+            case "text":
+                return AgentSaid(text) if text else None
+            case "thinking":
+                return Reasoned(text, Opaque(self._ask.model, {"signature": block.signature}))
+            case "redacted_thinking":
+                data = {"type": "redacted_thinking", "data": block.data or ""}
+                return Reasoned("", Opaque(self._ask.model, data))
+            case "tool_use":
+                return Called(block.call_id, block.name, text or "{}")
+            case _:
+                return None
+
+    def _start(self, index: int, content: "ContentBlock") -> None:
+        block = _Block(content.type)
+        self._blocks[index] = block
+        match content.type:
+            case "text":
+                self._say(block, content.text)
+            case "thinking":
+                block.signature = content.signature
+                self._think(block, content.thinking)
+            case "redacted_thinking":
+                block.data = content.data
+            case "tool_use":
+                block.call_id, block.name = self._ids.take(content.id), content.name
+            case _:
+                pass
+
+    def _delta(self, block: _Block, delta: "RawContentBlockDelta") -> None:
+        match delta.type:
+            case "text_delta":
+                self._say(block, delta.text)
+            case "thinking_delta":
+                self._think(block, delta.thinking)
+            case "signature_delta":
+                block.signature += delta.signature
+            case "input_json_delta":
+                block.pieces.append(delta.partial_json)
+            case _:
+                pass
+
+    def _say(self, block: _Block, text: str) -> None:
+        block.pieces.append(text)
+        self._emit.text(text)
+
+    def _think(self, block: _Block, text: str) -> None:
+        block.pieces.append(text)
+        self._emit.reasoning(text)
+
+    def _use(self, used: "AnthropicUsage") -> None:
+        cached, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
+        self._usage = Usage(
+            requests=1,
+            # The vendor counts what came from, or went into, its cache apart.
+            input_tokens=used.input_tokens + cached + written,
+            output_tokens=used.output_tokens,
+            cached_tokens=cached,
+            cache_write_tokens=written,
+        )
+        self._emit.usage(self._usage)
+
+    def _use_more(self, used: "MessageDeltaUsage") -> None:
+        details = used.output_tokens_details
+        self._usage = replace(
+            self._usage,
+            output_tokens=used.output_tokens,
+            reasoning_tokens=details.thinking_tokens if details else 0,
+        )
+        self._emit.usage(self._usage)
+
+
+def _complaint(error: anthropic.APIStatusError) -> tuple[str, str]:
+    """The kind of error and the vendor's sentence; the SDK's own may hold the whole body."""
+    body = error.body
+    if isinstance(body, Mapping):
+        inner = cast("Mapping[str, object]", body).get("error")
+        if isinstance(inner, Mapping):
+            fields = cast("Mapping[str, object]", inner)
+            return str(fields.get("type", "")), str(fields.get("message", ""))
+    return "", error.message
+
+
+def _reason(error: Exception) -> str:
+    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+    return f"{type(cause or error).__name__}: {cause or error}"

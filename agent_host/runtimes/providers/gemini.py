@@ -1,0 +1,318 @@
+"""Google's Gemini models by streamGenerateContent.
+
+Thought signatures go back byte for byte on the part that they came with; calls get ids of ours,
+because the vendor often sends none. Not here: retries and history rules common to all vendors.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
+
+import httpx2
+from google import genai
+from google.genai import errors, types
+
+from agent_host.core.errors import RuntimeFailed
+from agent_host.core.model import ImagePart, TextPart, ToolSpec, Usage
+from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.conversation import (
+    AgentSaid,
+    Called,
+    Item,
+    Opaque,
+    Reasoned,
+    Returned,
+    UserSaid,
+)
+from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.trouble import (
+    Complaint,
+    Vendor,
+    trouble_of_connection,
+    trouble_of_status,
+    trouble_of_stream,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+_VENDOR = Vendor("Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
+_URL = "https://generativelanguage.googleapis.com/"
+_TIMEOUT_MS = 600_000
+_STOPS: Mapping[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_REFUSALS = frozenset(
+    (
+        "BLOCKLIST",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "IMAGE_SAFETY",
+        "LANGUAGE",
+        "MODEL_ARMOR",
+        "PROHIBITED_CONTENT",
+        "RECITATION",
+        "SAFETY",
+        "SPII",
+    )
+)
+_SLIPS = frozenset(
+    ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "OTHER", "UNEXPECTED_TOOL_CALL")
+)
+
+
+class GeminiProvider:
+    """Asks Gemini, or a server that speaks its API."""
+
+    def __init__(self, config: ProviderConfig, http: httpx2.AsyncClient) -> None:
+        self._config = config
+        self._thoughtless: set[str] = set()
+        self._client: genai.Client | None = None
+        if config.key is not None:
+            options = types.HttpOptions(
+                base_url=config.base_url or _URL, httpx_async_client=http, timeout=_TIMEOUT_MS
+            )
+            self._client = genai.Client(api_key=config.key, vertexai=False, http_options=options)
+
+    async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
+        """Answer one turn; see Provider."""
+        if self._client is None:
+            raise Trouble(_VENDOR.no_key())
+        try:
+            try:
+                return await self._stream(self._client, ask, emit)
+            except errors.ClientError as error:
+                # Which models think is known to the vendor only.
+                said = (error.message or "").lower()
+                if error.code != 400 or not self._thinks(ask.name) or "thinking" not in said:
+                    raise
+                self._thoughtless.add(ask.name)
+                return await self._stream(self._client, ask, emit)
+        except errors.APIError as error:
+            raise self._trouble(error, ask.name) from error
+        except httpx2.TransportError as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise trouble_of_connection(_VENDOR, self._config, reason) from error
+        except ValueError as error:
+            raise trouble_of_stream(_VENDOR, "it can't be understood") from error
+
+    async def _stream(self, client: genai.Client, ask: ModelAsk, emit: Emit) -> ModelAnswer:
+        thinks = types.ThinkingConfig(include_thoughts=True) if self._thinks(ask.name) else None
+        tools = [types.Tool(function_declarations=[_declaration(spec) for spec in ask.tools])]
+        stream = await client.aio.models.generate_content_stream(  # pyright: ignore[reportUnknownMemberType] (names an image library that is not there)
+            model=ask.name,
+            contents=list(contents(ask.items)),
+            config=types.GenerateContentConfig(
+                system_instruction=ask.instructions or None,
+                tools=list(tools) if ask.tools else None,
+                automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+                thinking_config=thinks,
+            ),
+        )
+        reader = _Reader(ask, emit)
+        chunks = cast("AsyncGenerator[types.GenerateContentResponse]", stream)
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                reader.read(chunk)
+        return reader.answer()
+
+    def _thinks(self, name: str) -> bool:
+        old = re.match(r"(models/)?(gemini-(1|2\.0)|gemma|learnlm)", name)
+        return old is None and name not in self._thoughtless
+
+    def _trouble(self, error: errors.APIError, model: str) -> Trouble:
+        said = error.message or error.status or "no reason given"
+        status = error.code or 500
+        if status == 400 and "api key" in said.lower():
+            # This vendor answers a wrong key as if the request were malformed.
+            status = 401
+        complaint = Complaint(status, said, _retry_delay(cast("object", error.details)))
+        return trouble_of_status(_VENDOR, self._config, model, complaint)
+
+
+# ---- asking
+
+
+def contents(items: tuple[Item, ...]) -> list[types.Content]:
+    """The conversation as contents that take turns."""
+    called = {item.call_id: item for item in items if isinstance(item, Called)}
+    turns: list[types.Content] = []
+    for item in items:
+        role = "user" if isinstance(item, UserSaid | Returned) else "model"
+        parts = _parts(item, called)
+        if not parts:
+            continue
+        if turns and turns[-1].role == role and _may_join(turns[-1], item):
+            turns[-1].parts = [*(turns[-1].parts or []), *parts]
+        else:
+            turns.append(types.Content(role=role, parts=parts))
+    if not turns or turns[0].role == "model":
+        beginning = types.Part(text="(The beginning is left out.)")
+        turns.insert(0, types.Content(role="user", parts=[beginning]))
+    return turns
+
+
+def _may_join(turn: types.Content, item: Item) -> bool:
+    """Results of calls stand alone, as many of them as there were calls."""
+    holds_results = any(part.function_response for part in turn.parts or [])
+    return turn.role == "model" or holds_results == isinstance(item, Returned)
+
+
+def _parts(item: Item, called: Mapping[str, Called]) -> list[types.Part]:
+    match item:
+        case UserSaid(parts):
+            return [part for part in map(_part, parts) if part.text != ""]
+        case AgentSaid(text, _, opaque):
+            return [types.Part(text=text, thought_signature=_signature(opaque))]
+        case Reasoned(text, opaque):
+            return [types.Part(text=text, thought=True, thought_signature=_signature(opaque))]
+        case Called(_, name, _, opaque):
+            call = types.FunctionCall(id=_own_id(item), name=name, args=dict(item.decoded()))
+            return [types.Part(function_call=call, thought_signature=_signature(opaque))]
+        case Returned(call_id, output, interrupted):
+            call = called[call_id]
+            response = types.FunctionResponse(
+                id=_own_id(call),
+                name=call.name,
+                response={"error" if interrupted else "output": output},
+            )
+            return [types.Part(function_response=response)]
+
+
+def _part(part: TextPart | ImagePart) -> types.Part:
+    if isinstance(part, TextPart):
+        return types.Part(text=part.text)
+    data = base64.b64decode(part.data)
+    return types.Part(inline_data=types.Blob(mime_type=part.media_type, data=data))
+
+
+def _signature(opaque: Opaque | None) -> bytes | None:
+    signature = opaque.data.get("thought_signature") if opaque else None
+    return base64.b64decode(signature) if isinstance(signature, str) else None
+
+
+def _own_id(call: Called) -> str | None:
+    """The id that the vendor itself gave to the call."""
+    own = call.opaque.data.get("id") if call.opaque else None
+    return own if isinstance(own, str) else None
+
+
+def _declaration(spec: ToolSpec) -> types.FunctionDeclaration:
+    return types.FunctionDeclaration(
+        name=spec.name,
+        description=spec.description,
+        parameters_json_schema=dict(spec.parameters),
+    )
+
+
+# ---- reading the answer
+
+
+class _Reader:
+    """Builds the answer from the stream's chunks."""
+
+    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
+        self._ask = ask
+        self._emit = emit
+        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
+        self._items: list[Item] = []
+        self._ended: str | None = None
+        self._detail: str | None = None
+        self._blocked = False
+
+    def read(self, chunk: types.GenerateContentResponse) -> None:
+        if chunk.usage_metadata is not None:
+            self._emit.usage(_usage(chunk.usage_metadata))
+        feedback = chunk.prompt_feedback
+        if feedback is not None and feedback.block_reason is not None:
+            self._blocked = True
+            reason = feedback.block_reason_message or feedback.block_reason.value
+            self._detail = f"Gemini blocked the prompt: {reason}."
+        for candidate in (chunk.candidates or [])[:1]:
+            for part in (candidate.content.parts if candidate.content else None) or []:
+                self._read_part(part)
+            if candidate.finish_reason is not None:
+                self._ended = candidate.finish_reason.value
+                self._detail = candidate.finish_message or self._detail
+
+    def answer(self) -> ModelAnswer:
+        items = tuple(self._items)
+        if self._blocked:
+            return ModelAnswer(items, "refused", self._detail)
+        ended = self._ended
+        if ended is None:
+            raise trouble_of_stream(_VENDOR, "its end is missing")
+        if ended in _STOPS:
+            return ModelAnswer(items, _STOPS[ended], self._detail)
+        reason = self._detail or f"finish reason {ended}"
+        if ended in _REFUSALS:
+            return ModelAnswer(items, "refused", f"Gemini stopped: {reason}.")
+        if ended in _SLIPS:
+            raise trouble_of_stream(_VENDOR, reason)
+        raise Trouble(RuntimeFailed(f"Gemini ended its answer oddly ({reason}): try again."))
+
+    def _read_part(self, part: types.Part) -> None:
+        signature = part.thought_signature
+        data: dict[str, object] = {}
+        if signature:
+            data["thought_signature"] = base64.b64encode(signature).decode()
+        if part.function_call is not None:
+            call = part.function_call
+            if call.id:
+                data["id"] = call.id
+            arguments = json.dumps(call.args or {}, ensure_ascii=False)
+            call_id = self._ids.take(call.id)
+            self._items.append(Called(call_id, call.name or "", arguments, self._opaque(data)))
+        elif part.text is not None and part.thought:
+            self._emit.reasoning(part.text)
+            self._add(Reasoned(part.text, self._opaque(data)))
+        elif part.text is not None:
+            self._emit.text(part.text)
+            self._add(AgentSaid(part.text, opaque=self._opaque(data)))
+
+    def _add(self, item: AgentSaid | Reasoned) -> None:
+        """Join pieces of one text; a piece with a signature stays as it is."""
+        last = self._items[-1] if self._items else None
+        match last, item:
+            case AgentSaid(text, _, None), AgentSaid(more, _, None):
+                self._items[-1] = AgentSaid(text + more)
+            case Reasoned(text, None), Reasoned(more, None):
+                self._items[-1] = Reasoned(text + more)
+            case _ if item.text or item.opaque:
+                self._items.append(item)
+            case _:
+                pass
+
+    def _opaque(self, data: dict[str, object]) -> Opaque | None:
+        return Opaque(self._ask.model, data) if data else None
+
+
+def _usage(used: types.GenerateContentResponseUsageMetadata) -> Usage:
+    thoughts = used.thoughts_token_count or 0
+    return Usage(
+        requests=1,
+        input_tokens=(used.prompt_token_count or 0) + (used.tool_use_prompt_token_count or 0),
+        # The vendor counts thinking apart from what is said.
+        output_tokens=(used.candidates_token_count or 0) + thoughts,
+        cached_tokens=used.cached_content_token_count or 0,
+        reasoning_tokens=thoughts,
+    )
+
+
+def _retry_delay(details: object) -> float | None:
+    """Seconds of the RetryInfo in an error's body, such as `{"retryDelay": "13.5s"}`."""
+    for entry in _mappings(_at(_at(details, "error") or details, "details")):
+        delay = entry.get("retryDelay")
+        if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None
+
+
+def _at(value: object, key: str) -> object:
+    return cast("Mapping[str, object]", value).get(key) if isinstance(value, Mapping) else None
+
+
+def _mappings(value: object) -> list[Mapping[str, object]]:
+    entries = cast("Sequence[object]", value) if isinstance(value, list) else ()
+    return [cast("Mapping[str, object]", e) for e in entries if isinstance(e, Mapping)]

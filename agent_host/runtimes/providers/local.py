@@ -1,0 +1,236 @@
+"""Models of any server that speaks OpenAI's chat completions: Ollama, llama.cpp, LM Studio, vLLM.
+
+Servers of this kind differ; what only some of them know is not asked for twice. A key is optional.
+Not here: finding servers; the address is passed in.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from agent_host.core.errors import RuntimeMissing
+from agent_host.core.model import ImagePart, JsonObject, TextPart, ToolSpec, Usage
+from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.conversation import AgentSaid, Called, Item, Reasoned, Returned, UserSaid
+from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.providers.openai_errors import as_trouble
+from agent_host.runtimes.trouble import Vendor, trouble_of_stream
+
+if TYPE_CHECKING:
+    from openai.types.chat import (
+        ChatCompletionChunk,
+        ChatCompletionMessageParam,
+        ChatCompletionStreamOptionsParam,
+        ChatCompletionToolParam,
+    )
+    from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
+    from openai.types.completion_usage import CompletionUsage
+
+_VENDOR = Vendor("The local model server", ("LOCAL_API_KEY",))
+
+
+class LocalProvider:
+    """Asks the server at the configured address."""
+
+    def __init__(self, config: ProviderConfig, http: httpx2.AsyncClient) -> None:
+        self._config = config
+        self._counts_tokens = True
+        self._client: openai.AsyncOpenAI | None = None
+        if config.base_url:
+            self._client = openai.AsyncOpenAI(
+                api_key=config.key or "none",
+                base_url=_with_version(config.base_url),
+                http_client=http,
+                max_retries=0,
+            )
+
+    async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
+        """Answer one turn; see Provider."""
+        if self._client is None:
+            raise Trouble(
+                RuntimeMissing(
+                    "There is no address of a local model server: set LOCAL_BASE_URL, for example "
+                    "to http://127.0.0.1:11434/v1.",
+                    variables=["LOCAL_BASE_URL"],
+                )
+            )
+        async with as_trouble(_VENDOR, self._config, ask.name):
+            try:
+                return await self._stream(self._client, ask, emit)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not self._counts_tokens or "stream_options" not in error.message:
+                    raise
+                self._counts_tokens = False
+                return await self._stream(self._client, ask, emit)
+
+    async def _stream(self, client: openai.AsyncOpenAI, ask: ModelAsk, emit: Emit) -> ModelAnswer:
+        options: ChatCompletionStreamOptionsParam = {"include_usage": True}
+        stream = await client.chat.completions.create(
+            model=ask.name,
+            messages=messages(ask.instructions, ask.items),
+            tools=cast("list[ChatCompletionToolParam]", [_tool(s) for s in ask.tools])
+            or openai.omit,
+            stream=True,
+            stream_options=options if self._counts_tokens else openai.omit,
+        )
+        reader = _Reader(ask, emit)
+        async with stream:
+            async for chunk in stream:
+                reader.read(chunk)
+        return reader.answer()
+
+
+# ---- asking
+
+
+def messages(instructions: str, items: tuple[Item, ...]) -> "list[ChatCompletionMessageParam]":
+    """The conversation as chat messages; user and assistant take turns, as many templates want."""
+    out: list[dict[str, object]] = []
+    if instructions.strip():
+        out.append({"role": "system", "content": instructions})
+    for item in items:
+        match item:
+            case UserSaid(parts):
+                if out and out[-1]["role"] == "user":
+                    parts = (TextPart(""), *parts)
+                    content = [*cast("list[JsonObject]", out[-1]["content"]), *map(_part, parts)]
+                    out[-1]["content"] = content
+                else:
+                    out.append({"role": "user", "content": [_part(part) for part in parts]})
+            case AgentSaid(text):
+                message = _assistant(out)
+                message["content"] = f"{message.get('content') or ''}{text}"
+            case Called(call_id, name):
+                call = {"name": name, "arguments": json.dumps(item.decoded())}
+                calls = cast("list[JsonObject]", _assistant(out).setdefault("tool_calls", []))
+                calls.append({"id": call_id, "type": "function", "function": call})
+            case Returned(call_id, output):
+                out.append({"role": "tool", "tool_call_id": call_id, "content": output})
+            case Reasoned():
+                pass
+    return cast("list[ChatCompletionMessageParam]", [_flat(message) for message in out])
+
+
+def _assistant(out: list[dict[str, object]]) -> dict[str, object]:
+    """The assistant's message at the end, made if there is none."""
+    if not out or out[-1]["role"] != "assistant":
+        out.append({"role": "assistant", "content": None})
+    return out[-1]
+
+
+def _flat(message: dict[str, object]) -> dict[str, object]:
+    """Parts that are nothing but text as one text: small servers know no parts."""
+    content = message["content"]
+    if not isinstance(content, list):
+        return message
+    parts = cast("list[JsonObject]", content)
+    if any(part["type"] != "text" for part in parts):
+        return message
+    return message | {"content": "\n".join(str(part["text"]) for part in parts)}
+
+
+def _part(part: TextPart | ImagePart) -> JsonObject:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    url = f"data:{part.media_type};base64,{part.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _tool(spec: ToolSpec) -> JsonObject:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": dict(spec.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def _with_version(url: str) -> str:
+    """The address with `/v1`, when it is only a host and a port."""
+    return url if urlsplit(url).path.strip("/") else url.rstrip("/") + "/v1"
+
+
+# ---- reading the answer
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int
+    id: str | None
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class _Reader:
+    """Builds the answer from the stream's chunks."""
+
+    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
+        self._emit = emit
+        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
+        self._said: list[str] = []
+        self._thought: list[str] = []
+        self._calls: list[_Call] = []
+        self._ended: str | None = None
+
+    def read(self, chunk: "ChatCompletionChunk") -> None:
+        if chunk.usage is not None:
+            self._emit.usage(_usage(chunk.usage))
+        for choice in chunk.choices or []:
+            self._delta(choice.delta)
+            self._ended = choice.finish_reason or self._ended
+
+    def answer(self) -> ModelAnswer:
+        if self._ended is None:
+            raise trouble_of_stream(_VENDOR, "its end is missing")
+        items: list[Item] = []
+        if self._thought:
+            items.append(Reasoned("".join(self._thought)))
+        if self._said:
+            items.append(AgentSaid("".join(self._said)))
+        items += [
+            Called(self._ids.take(call.id), call.name, "".join(call.pieces) or "{}")
+            for call in self._calls
+        ]
+        finish: Finish = "stop"
+        if self._ended == "length":
+            finish = "length"
+        elif self._ended == "content_filter":
+            finish = "refused"
+        return ModelAnswer(tuple(items), finish)
+
+    def _delta(self, delta: "ChoiceDelta") -> None:
+        extra = delta.model_extra or {}
+        thought = extra.get("reasoning_content") or extra.get("reasoning")
+        if isinstance(thought, str) and thought:
+            self._thought.append(thought)
+            self._emit.reasoning(thought)
+        if delta.content:
+            self._said.append(delta.content)
+            self._emit.text(delta.content)
+        for piece in delta.tool_calls or []:
+            self._call(piece)
+
+    def _call(self, piece: "ChoiceDeltaToolCall") -> None:
+        call = next((c for c in reversed(self._calls) if c.index == piece.index), None)
+        # Some servers number all calls 0 and tell them apart by their ids only.
+        if call is None or (piece.id and call.id and piece.id != call.id):
+            call = _Call(piece.index, piece.id or None)
+            self._calls.append(call)
+        if piece.function is not None:
+            call.name += piece.function.name or ""
+            call.pieces.append(piece.function.arguments or "")
+
+
+def _usage(used: "CompletionUsage") -> Usage:
+    into, out = used.prompt_tokens_details, used.completion_tokens_details
+    return Usage(
+        requests=1,
+        input_tokens=used.prompt_tokens or 0,
+        output_tokens=used.completion_tokens or 0,
+        cached_tokens=(into.cached_tokens or 0) if into else 0,
+        reasoning_tokens=(out.reasoning_tokens or 0) if out else 0,
+    )
