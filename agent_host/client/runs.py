@@ -1,0 +1,100 @@
+"""One run as a script sees it: its deltas, its result, and how to stop it.
+
+The deltas end, always: after `ended`, when the run is answered, or when the host is gone.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from agent_host.client.connection import Connection
+from agent_host.client.json_values import JsonObject, as_object, as_objects, as_text, as_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One step of a run. `data` is the delta's JSON, `kind` included."""
+
+    session_id: str
+    run_id: str
+    seq: int
+    kind: str
+    origin: JsonObject
+    data: JsonObject
+
+    @classmethod
+    def of(cls, params: JsonObject) -> "Delta":
+        """From the params of `agent/delta`."""
+        data = as_object(params.get("delta"))
+        return cls(
+            session_id=as_text(params.get("sessionId")),
+            run_id=as_text(params.get("runId")),
+            seq=as_whole(params.get("seq")),
+            kind=as_text(data.get("kind")),
+            origin=as_object(params.get("origin")),
+            data=data,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended. `status`: completed, stopped, failed, limit or refused.
+
+    `error` is `{error, code}` of a failed run; `raw` the whole answer.
+    """
+
+    session_id: str
+    run_id: str
+    status: str
+    output: str
+    usage: JsonObject
+    edits: Sequence[JsonObject]
+    error: JsonObject | None
+    raw: JsonObject
+
+    @classmethod
+    def of(cls, raw: JsonObject) -> "RunResult":
+        """From the result of `agent/run`."""
+        return cls(
+            session_id=as_text(raw.get("sessionId")),
+            run_id=as_text(raw.get("runId")),
+            status=as_text(raw.get("status")),
+            output=as_text(raw.get("output")),
+            usage=as_object(raw.get("usage")),
+            edits=as_objects(raw.get("edits")),
+            error=as_object(raw.get("error")) or None,
+            raw=raw,
+        )
+
+
+class Run:
+    """A run that was started; made by `AgentHostClient.run`."""
+
+    def __init__(self, connection: Connection, run_id: str, answer: asyncio.Future[object]) -> None:
+        self.run_id = run_id
+        self._connection = connection
+        self._answer = answer
+        self._queue: asyncio.Queue[Delta | None] = asyncio.Queue()
+        answer.add_done_callback(lambda _: self._queue.put_nowait(None))
+
+    @property
+    def deltas(self) -> AsyncIterator[Delta]:
+        """The deltas that were not taken yet, as they come."""
+        return self._take()
+
+    async def result(self) -> RunResult:
+        """Wait for the end. Raises HostError when the run could not begin, or HostGone."""
+        return RunResult.of(as_object(await asyncio.shield(self._answer)))
+
+    async def stop(self) -> None:
+        """Stop it and wait until all of it is gone. Raises HostError or HostGone."""
+        await self._connection.request("agent/stop", {"runId": self.run_id})
+
+    def put(self, delta: Delta) -> None:
+        """For the client: one more delta has come."""
+        self._queue.put_nowait(delta)
+
+    async def _take(self) -> AsyncIterator[Delta]:
+        while (delta := await self._queue.get()) is not None:
+            yield delta
+        self._queue.put_nowait(None)  # so that looking again ends too
