@@ -66,11 +66,14 @@ class Connection:
 
         Also raises whatever answering a request raised; the peer was told of a failure then.
         """
-        async with asyncio.TaskGroup() as tasks:
-            while (message := await _read(self._reader)) is not None:
-                self._take(message, tasks)
-            for task in self._answering.values():
-                task.cancel()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                while (message := await _read(self._reader)) is not None:
+                    self._take(message, tasks)
+                for task in self._answering.values():
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
 
     def fail(self, gone: HostGone) -> None:
         """End every open request, and refuse new ones, with this reason."""

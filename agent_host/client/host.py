@@ -121,7 +121,7 @@ class AgentHostClient:
                     for task in listening:
                         task.cancel()
         except BaseExceptionGroup as group:
-            raise _first(group) from None
+            raise group.exceptions[0] from None
 
     @property
     def pid(self) -> int:
@@ -326,10 +326,3 @@ class AgentHostClient:
 
 def _resolved(workspace: str | Path) -> Path:
     return Path(workspace).resolve()
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
