@@ -30,7 +30,7 @@ class _Place:
     new: str
 
 
-def replaced(text: str, replacements: Sequence[Replacement]) -> str:
+def replace_all(text: str, replacements: Sequence[Replacement]) -> str:
     """The text with every replacement made, each looked up in `text` as it is.
 
     Raises ActionFailed: `stale` when an old text is not there, `invalid` when it is there more
@@ -45,7 +45,7 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
     return _spliced(text, flat, places)
 
 
-def rewritten(text: str, wanted: str) -> str:
+def rewrite_all(text: str, wanted: str) -> str:
     """`wanted` as the whole new text of a document: unchanged lines keep their endings.
 
     A `wanted` that brings endings other than LF for itself is taken as it is.

@@ -54,7 +54,7 @@ class LspEditor:
         return self._questions.can_ask
 
     async def ask(self, question: Question) -> Answer:
-        """Ask a person; the questions of one session come one after the other."""
+        """Ask a person. Cancelling withdraws the dialog; a late answer is ignored."""
         return await self._questions.ask(question)
 
     # ---- documents

@@ -1,12 +1,10 @@
 """Asks a person through the editor and never takes anything for a yes but a chosen option.
 
-Questions of one session wait for each other; those of different sessions don't. Cancelling
-withdraws the dialog. Not here: what is asked, and what an answer means (the gate).
+Cancelling withdraws the dialog. Not here: what is asked, in which order (one at a time in a
+session), and what an answer means; that is the session's.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from weakref import WeakValueDictionary
 
 from agent_host.core.model import JsonObject
 from agent_host.core.permission import Answer, Option, Question
@@ -32,7 +30,6 @@ class Questions:
         self._asks_by = traits.asks_by
         self._seconds = traits.question_seconds
         self._show = show
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def can_ask(self) -> bool:
@@ -41,14 +38,12 @@ class Questions:
 
     async def ask(self, question: Question) -> Answer:
         """Ask, and wait for the answer as long as it takes; see Editor.ask."""
-        lock = self._locks.setdefault(question.session_id, asyncio.Lock())
-        async with lock:
-            try:
-                return await self._ask(question)
-            except TimeoutError:
-                return Answer(None, "nobody answered the question in time")
-            except EditorError as error:
-                return Answer(None, f"the editor answered the question with an error: {error}")
+        try:
+            return await self._ask(question)
+        except TimeoutError:
+            return Answer(None, "nobody answered the question in time")
+        except EditorError as error:
+            return Answer(None, f"the editor answered the question with an error: {error}")
 
     async def _ask(self, question: Question) -> Answer:
         if self._asks_by == "agent/ask":

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from agent_host.core.actions import Replacement
 from agent_host.core.errors import ActionFailed
-from agent_host.editing.locate import replaced, rewritten
+from agent_host.editing.locate import replace_all, rewrite_all
 from agent_host.editing.text import decode, normalised
 
 
 def replace(text: str, *pairs: tuple[str, str]) -> str:
-    return replaced(text, [Replacement(old, new) for old, new in pairs])
+    return replace_all(text, [Replacement(old, new) for old, new in pairs])
 
 
 def failure(text: str, *pairs: tuple[str, str]) -> ActionFailed:
@@ -86,10 +86,10 @@ def test_mixed_endings_of_lines_that_stay_are_kept() -> None:
 
 def test_lines_that_stay_keep_endings_in_a_whole_rewrite() -> None:
     text = "a\r\nb\nc\r\nd"
-    assert rewritten(text, "a\nb\nnew\nc\nd") == "a\r\nb\nnew\nc\r\nd"
-    assert rewritten("a\r\nb\r\n", "x\ny") == "x\r\ny"
-    assert rewritten("a\nb\n", "x\r\ny") == "x\r\ny"
-    assert rewritten("a\r\nb\n", "") == ""
+    assert rewrite_all(text, "a\nb\nnew\nc\nd") == "a\r\nb\nnew\nc\r\nd"
+    assert rewrite_all("a\r\nb\r\n", "x\ny") == "x\r\ny"
+    assert rewrite_all("a\nb\n", "x\r\ny") == "x\r\ny"
+    assert rewrite_all("a\r\nb\n", "") == ""
 
 
 def test_a_line_feed_that_would_melt_with_a_return_before_it_is_refused() -> None:
@@ -205,5 +205,5 @@ def test_only_the_place_changes(text: str, new: str, cut: tuple[int, int]) -> No
 def test_a_rewrite_says_what_was_wanted(text: str, wanted: str) -> None:
     flat = wanted.replace("\r", "")
     assume("\r" not in text.replace("\r\n", ""))
-    assert normalised(rewritten(text, flat)) == flat
-    assert rewritten(text, normalised(text)) == text
+    assert normalised(rewrite_all(text, flat)) == flat
+    assert rewrite_all(text, normalised(text)) == text
