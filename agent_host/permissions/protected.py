@@ -39,7 +39,7 @@ PROTECTED: tuple[Protected, ...] = (
     ),
     *_table(
         "it tells agents what to do",
-        *(".claude", ".cursor", ".gemini", ".codex", ".agents", ".agent-host", ".agent_host"),
+        *(".claude", ".cursor", ".gemini", ".codex", ".agent", ".agents", ".agent-host"),
         *(".mcp.json", "mcp.json", "agents.md", "claude.md", "gemini.md", ".cursorrules"),
         *(".github/copilot-instructions.md",),
     ),
@@ -115,3 +115,11 @@ NOT_SECRET: tuple[str, ...] = (
     ".ssh/known_hosts",
 )
 """Exceptions from SECRET: placeholders and public halves."""
+
+SECRET_NAMES: tuple[str, ...] = (
+    "id_*",
+    "!id_*.*",
+    *(pattern for pattern, _ in SECRET if "/" not in pattern),
+    *(f"!{pattern}" for pattern in NOT_SECRET if "/" not in pattern),
+)
+"""As SECRET, for those who see only a file's name: the last that matches wins, `!` takes back."""

@@ -1,6 +1,6 @@
 """Reads rules as people write them, and says what is wrong with them, with file and line.
 
-    permissions:
+    rules:
       - allow terminal.run git status          # exactly this command
       - allow terminal.run git diff ...        # and anything after it
       - deny terminal.run curl                 # deny and ask also cover longer commands
@@ -17,8 +17,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
-
-import yaml
 
 from agent_host.core.permission import Rule
 from agent_host.permissions import paths
@@ -55,9 +53,9 @@ def read_rules(
 ) -> Rules:
     """Rules from decoded YAML or JSON: a list of strings and mappings.
 
-    `lines` are the lines of the items, from 1. `narrow_only`: allow rules are left out, with a
-    warning (rules that come with a workspace). A deny or ask rule that is broken can't be kept,
-    so callers must show the problems.
+    `lines` are the lines of the items, from 1; without them items are counted. `narrow_only`:
+    allow rules are left out, with a warning (rules that come with a workspace). A deny or ask
+    rule that is broken can't be kept, so callers must show the problems.
     """
     if data is None:
         return Rules()
@@ -67,7 +65,7 @@ def read_rules(
     problems: list[RuleProblem] = []
     for index, item in enumerate(cast("list[object]", data)):
         line = lines[index] if index < len(lines) else index + 1
-        reader = _Reader(f"{source}:{line}")
+        reader = _Reader(f"{source}:{line}" if lines else f"{source}, rule {line}")
         rule = reader.read(item)
         if rule is not None and rule.effect == "allow" and narrow_only:
             reader.warn("a workspace can't allow anything; this rule is not used")
@@ -77,40 +75,6 @@ def read_rules(
         problems += [RuleProblem(source, line, reason) for reason in reader.errors]
         problems += [RuleProblem(source, line, reason, "warning") for reason in reader.warnings]
     return Rules(tuple(rules), tuple(problems))
-
-
-def read_yaml(
-    text: str,
-    source: str,
-    *,
-    key: str = "permissions",
-    first_line: int = 1,
-    narrow_only: bool = False,
-) -> Rules:
-    """Rules from YAML text: a list, or a mapping with the list under `key`."""
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data: object = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = first_line + (cast("int", mark.line) if mark is not None else 0)
-        return Rules(problems=(RuleProblem(source, line, "this is not valid YAML"),))
-    if isinstance(node, yaml.MappingNode) and isinstance(data, dict):
-        data = cast("dict[object, object]", data).get(key)
-        node = _value_of(node, key)
-    lines = [first_line + item.start_mark.line for item in _items(node)]
-    return read_rules(data, source, lines=lines, narrow_only=narrow_only)
-
-
-def _value_of(node: yaml.MappingNode, key: str) -> yaml.Node | None:
-    for name, value in node.value:
-        if isinstance(name, yaml.ScalarNode) and name.value == key:
-            return value
-    return None
-
-
-def _items(node: yaml.Node | None) -> Sequence[yaml.Node]:
-    return node.value if isinstance(node, yaml.SequenceNode) else ()
 
 
 class _Reader:

@@ -26,7 +26,7 @@ _MAX_BYTES = 4096
 _MAX_COMMANDS = 20
 _PRINTABLE = re.compile(r"[\n -~]*")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
-_PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+_PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _JOINTS = {"program", "list", "pipeline"}
 _OPERATORS = {"&&", "||", ";", "|"}
 _KEYWORDS = words(
@@ -37,7 +37,7 @@ _NEVER_PLAIN = words(
     " let test [ printf read mapfile readarray trap enable shopt set hash bind complete compgen"
     " compopt fc history getopts"
 )
-_ONLY_BUILT_IN = words(
+ONLY_BUILT_IN = words(
     "cd pushd popd dirs umask ulimit exit return break continue : wait jobs fg bg disown suspend"
     " logout times type caller help shift"
 )
@@ -117,7 +117,7 @@ def execution(parsed: Plain | NotPlain, command: str) -> Execution:
     """What to run for a command line that was approved; the text itself only if not plain."""
     if isinstance(parsed, NotPlain):
         return Execution(None, command)
-    if len(parsed.parts) == 1 and parsed.parts[0][0] not in _ONLY_BUILT_IN:
+    if len(parsed.parts) == 1 and parsed.parts[0][0] not in ONLY_BUILT_IN:
         return Execution(parsed.parts[0], None)
     return Execution(None, parsed.script)
 
