@@ -127,7 +127,8 @@ class GeminiProvider:
         if status == 400 and "api key" in said.lower():
             # This vendor answers a wrong key as if the request were malformed.
             status = 401
-        complaint = Complaint(status, said, _retry_delay(cast("object", error.details)))
+        details: object = getattr(error, "details", None)
+        complaint = Complaint(status, said, _retry_delay(details))
         return trouble_of_status(_VENDOR, self._config, model, complaint)
 
 

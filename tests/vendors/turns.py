@@ -1,0 +1,44 @@
+"""What a vendor's server is told to answer, the same words for every vendor."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Place = Literal["nothing", "thinking", "text", "half_call", "call"]
+"""How much of an answer has gone out: its head, thinking, text, half a call, a call."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call. Arguments that are a text are sent as they are, JSON or not."""
+
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """All input, with what came from and went into the cache; all output, with the thinking."""
+
+    input: int = 100
+    output: int = 20
+    cached: int = 60
+    written: int = 0
+    reasoning: int = 5
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer. With `status` it is an error; `cut` and `hang` say after what it stops."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[Call, ...] = ()
+    tokens: Tokens = Tokens()
+    finish: Literal["stop", "length", "refused"] = "stop"
+    status: int | None = None
+    message: str = "as the test wants it"
+    retry_after: float | None = None
+    cut: Place | None = None
+    hang: Place | None = None
+    error_in_stream: bool = False
+    """After the text comes an error event in place of the rest."""
