@@ -13,7 +13,7 @@ from agent_host.client.json_values import JsonObject, as_object, as_objects, as_
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One step of a run. `data` is the delta's JSON, `kind` included."""
+    """One step of a run. `data` is the delta's JSON, `kind` included; `raw` all of the message."""
 
     session_id: str
     run_id: str
@@ -21,6 +21,7 @@ class Delta:
     kind: str
     origin: JsonObject
     data: JsonObject
+    raw: JsonObject
 
     @classmethod
     def of(cls, params: JsonObject) -> "Delta":
@@ -33,6 +34,7 @@ class Delta:
             kind=as_text(data.get("kind")),
             origin=as_object(params.get("origin")),
             data=data,
+            raw=params,
         )
 
 

@@ -1,0 +1,123 @@
+"""`agent-host doctor`: what is set up, what is missing, and what to do about it."""
+
+import argparse
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_host.commands.folder import existing_folder
+from agent_host.commands.terminal import screen_and_side
+from agent_host.doctor import Report, examine, names
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cwd", type=existing_folder, default=Path(), help="the workspace")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = "Ends with 1 if something is wrong (a missing key is not). Shows no key."
+
+
+def execute(options: argparse.Namespace) -> int:
+    report = asyncio.run(examine(options.cwd.resolve(), os.environ))
+    screen, _ = screen_and_side(os.environ)
+    if options.json:
+        screen.write(json.dumps(_as_json(report), indent=2) + "\n")
+    else:
+        for title, lines in _sections(report):
+            screen.line(title, "bold")
+            for line in lines:
+                screen.line(f"  {line}")
+    return 1 if report.problems else 0
+
+
+def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    situation = report.situation
+    yield "Model", [report.model or f"none: {report.model_problem}"]
+    yield "Keys and addresses", [_credential(each) for each in _as_json_keys(report)]
+    yield (
+        "Local servers",
+        [
+            f"{server.name} at {server.base_url}: {names(server.models) or 'no models'}"
+            for server in report.servers
+        ]
+        or ["none answers on the usual ports; set LOCAL_BASE_URL for another address"],
+    )
+    yield (
+        "Roles",
+        [
+            f"{role.name}: {role.description} ({role.source})"
+            for role in situation.shelf.roles.values()
+        ],
+    )
+    yield "Sandbox for commands", [report.sandbox]
+    missing = [name for name, path in report.programs.items() if path is None]
+    yield (
+        "Programs",
+        [
+            *(f"{name}: {path}" for name, path in report.programs.items() if path),
+            *(
+                [f"not found: {', '.join(missing)} (searched {report.search_path})"]
+                if missing
+                else []
+            ),
+        ],
+    )
+    yield (
+        "Directories",
+        [
+            f"settings: {situation.dirs.config_file}",
+            f"your roles: {situation.dirs.roles}",
+            f"state: {situation.dirs.state}",
+            f"cache: {situation.dirs.cache}",
+        ],
+    )
+    yield "Versions", [f"{name} {found or 'missing'}" for name, found in report.versions.items()]
+    yield "Problems", list(report.problems) or ["none"]
+
+
+def _credential(each: dict[str, object]) -> str:
+    if not each["usable"]:
+        return f"{each['vendor']}: not set up. {each['missing']}"
+    where = f" ({each['baseUrl']})" if each["baseUrl"] else ""
+    return f"{each['vendor']}: from {each['source']}{where}"
+
+
+def _as_json_keys(report: Report) -> list[dict[str, object]]:
+    return [
+        {
+            "vendor": each.vendor.name,
+            "usable": each.usable,
+            "source": each.source,
+            "baseUrl": each.shown_url,
+            "missing": each.missing,
+        }
+        for each in report.situation.credentials.all
+    ]
+
+
+def _as_json(report: Report) -> dict[str, object]:
+    situation = report.situation
+    dirs = situation.dirs
+    return {
+        "model": report.model,
+        "modelProblem": report.model_problem,
+        "keys": _as_json_keys(report),
+        "localServers": [
+            {"name": each.name, "baseUrl": each.base_url, "models": list(each.models)}
+            for each in report.servers
+        ],
+        "roles": [
+            {"name": role.name, "source": role.source} for role in situation.shelf.roles.values()
+        ],
+        "sandbox": report.sandbox,
+        "programs": dict(report.programs),
+        "searchPath": report.search_path,
+        "directories": {
+            "config": str(dirs.config),
+            "state": str(dirs.state),
+            "cache": str(dirs.cache),
+        },
+        "versions": dict(report.versions),
+        "problems": list(report.problems),
+    }

