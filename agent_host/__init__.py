@@ -4,11 +4,13 @@ The floors; imports go down only, names on one line don't know each other:
 
     __main__
     cli
-    compose | client
+    commands
+    compose | client | doctor
+    app
     lsp
     session
     runtimes | permissions | editing | actions | roles | store | tools | usage | settings
-    process
+    process | fields | credentials
     core | action_server
     action_wire
 

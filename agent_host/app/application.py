@@ -1,0 +1,229 @@
+"""Answers the editor: the Host behind the edge, put together by compose.py.
+
+Nothing is decided here; each request goes to the part whose business it is.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from agent_host.app.diagnostics import RoleDiagnostics
+from agent_host.app.workspace import Workspace
+from agent_host.core.actions import ActionServerStatus
+from agent_host.core.document import Range
+from agent_host.core.errors import AgentHostError, InvalidRequest
+from agent_host.core.model import JsonObject, ModelInfo, RunRequest, RunResult
+from agent_host.core.ports import Actions
+from agent_host.core.records import SessionStore
+from agent_host.lsp.documents import Documents
+from agent_host.lsp.editor import LspEditor
+from agent_host.lsp.host import (
+    ClientInfo,
+    ContentChange,
+    Edge,
+    EditorError,
+    Folder,
+    HostStatus,
+    RoleList,
+)
+from agent_host.lsp.json_values import is_object
+from agent_host.session.manager import SessionManager
+
+CONFIGURATION_SECONDS = 2.0
+_WARNING = 2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is made of. `warm` prepares a model's runtime and may take seconds."""
+
+    edge: Edge
+    workspace: Workspace
+    documents: Documents
+    editor: LspEditor
+    actions: Actions
+    store: SessionStore
+    manager: SessionManager
+    diagnostics: RoleDiagnostics
+    runtimes: tuple[str, ...]
+    action_server: Callable[[], ActionServerStatus]
+    start_actions: Callable[[], Coroutine[object, object, None]]
+    warm: Callable[[], Coroutine[object, object, None]]
+    close_runtimes: Callable[[], Awaitable[None]]
+
+
+class Application:
+    """See lsp.host.Host."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._options: JsonObject = {}
+
+    # ---- beginning and end
+
+    async def initialized(self, client: ClientInfo) -> None:
+        """Take over the workspace and the settings, then warm up behind the user's back."""
+        parts = self._parts
+        try:
+            parts.workspace.set_folders(client.folders)
+            self._options = client.options
+            await self._load_settings({})
+            await parts.actions.set_roots(parts.workspace.roots)
+        except Exception as error:
+            self._ready.set_exception(error)
+            self._ready.exception()  # requests that wait for it are told; nobody else need be
+            raise
+        self._ready.set_result(None)
+        parts.edge.tasks.create_task(self._warm_up())
+
+    async def ready(self) -> None:
+        """Return once runs can be taken."""
+        await asyncio.shield(self._ready)
+
+    async def close(self) -> None:
+        """End all runs and everything that they started."""
+        parts = self._parts
+        parts.manager.stop_soon()
+        # The action server first: it ends its commands at once, while a stop leaves them seconds.
+        await parts.actions.close()
+        await parts.manager.close()
+        await parts.store.close()
+        await parts.close_runtimes()
+
+    async def _warm_up(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._parts.start_actions())
+            tasks.create_task(self._parts.warm())
+
+    # ---- requests
+
+    async def run(self, request: RunRequest) -> RunResult:
+        """Run one prompt to its end."""
+        return await self._parts.manager.run(request)
+
+    async def stop(self, run_id: str | None, session_id: str | None) -> tuple[str, ...]:
+        """Stop runs; returns those that were stopped."""
+        return await self._parts.manager.stop(run_id=run_id, session_id=session_id)
+
+    def status(self) -> HostStatus:
+        """What goes on right now."""
+        parts = self._parts
+        return HostStatus(parts.manager.status(), parts.action_server(), parts.runtimes)
+
+    async def roles(self) -> RoleList:
+        """The roles that can be used, and the broken ones."""
+        shelf = await self._parts.workspace.roles()
+        return RoleList(tuple(shelf.roles.values()), shelf.problems)
+
+    async def models(self) -> Sequence[ModelInfo]:
+        """The vendors' models, and why some can't be used."""
+        return self._parts.workspace.credentials.models()
+
+    async def command(self, name: str, arguments: Sequence[object]) -> object:
+        """Do an `agentHost.*` command other than run and stop."""
+        del arguments
+        raise InvalidRequest(f"The command {name} is not known here.", field="command")
+
+    def code_actions(
+        self,
+        uri: str,
+        range: Range,  # noqa: A002 - the name that the port gives it
+        context: JsonObject,
+    ) -> Sequence[JsonObject]:
+        """None yet."""
+        del uri, range, context
+        return ()
+
+    def code_lenses(self, uri: str) -> Sequence[JsonObject]:
+        """None yet."""
+        del uri
+        return ()
+
+    def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002
+        """A range in the editor's units as the core counts."""
+        document = self._parts.documents.find(uri)
+        if document is None:
+            return range
+        encoding = self._parts.documents.encoding
+        start = document.buffer.from_wire(range.start, encoding)
+        return Range(start, document.buffer.from_wire(range.end, encoding))
+
+    # ---- documents
+
+    def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:
+        self._parts.documents.did_open(uri, language_id, version, text)
+        self._diagnose(uri)
+
+    def did_change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> None:
+        self._parts.documents.did_change(uri, version, changes)
+        self._diagnose(uri)
+
+    def did_close(self, uri: str) -> None:
+        document = self._parts.documents.find(uri)
+        self._parts.documents.did_close(uri)
+        if document and document.path and self._parts.workspace.is_role_file(document.path):
+            self._parts.diagnostics.clear(uri)
+
+    def did_save(self, uri: str) -> None:
+        self._parts.documents.did_save(uri)
+
+    def _diagnose(self, uri: str) -> None:
+        document = self._parts.documents.find(uri)
+        if document and document.path and self._parts.workspace.is_role_file(document.path):
+            self._parts.diagnostics.show(document.uri, document.path, document.text)
+
+    # ---- the workspace
+
+    def folders_changed(self, added: Sequence[Folder], removed: Sequence[Folder]) -> None:
+        """The workspace has other folders now."""
+        parts = self._parts
+        parts.workspace.change_folders(added, removed)
+        parts.edge.tasks.create_task(parts.actions.set_roots(parts.workspace.roots))
+
+    def settings_changed(self, settings: JsonObject) -> None:
+        """The editor has other settings; {} means that it wants to be asked."""
+        self._parts.edge.tasks.create_task(self._load_settings(settings))
+
+    def files_changed(self, uris: Sequence[str]) -> None:
+        """Nothing is cached of files."""
+        del uris
+
+    def progress_cancelled(self, token: str | int) -> None:
+        """The user pressed Cancel on a run's progress."""
+        self._parts.editor.progress_cancelled(token)
+
+    def editor_stuck(self) -> None:
+        """The editor has stopped reading: end all runs."""
+        self._parts.manager.stop_soon()
+
+    async def _load_settings(self, given: JsonObject) -> None:
+        parts = self._parts
+        configuration = given or await self._configuration()
+        parts.workspace.set_editor_settings(self._options, configuration)
+        for problem in parts.workspace.setting_problems:
+            parts.edge.notify(
+                "window/showMessage",
+                {"type": _WARNING, "message": f"agent-host settings: {problem.sentence}"},
+            )
+
+    async def _configuration(self) -> JsonObject:
+        client = self._parts.edge.client
+        workspace = client.capabilities.get("workspace")
+        if not is_object(workspace) or workspace.get("configuration") is not True:
+            return {}
+        try:
+            answer = await self._parts.edge.ask(
+                "workspace/configuration",
+                {"items": [{"section": "agentHost"}]},
+                CONFIGURATION_SECONDS,
+            )
+        except (EditorError, TimeoutError, AgentHostError) as error:
+            log.warning("The editor did not tell its settings (%s).", type(error).__name__)
+            return {}
+        sections = cast("list[object]", answer) if isinstance(answer, list) else []
+        return sections[0] if sections and is_object(sections[0]) else {}

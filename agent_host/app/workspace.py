@@ -1,0 +1,187 @@
+"""The workspace as the host sees it: its folders, the settings and roles in force, its trust.
+
+What an untrusted workspace brings for agents is listed, never used. Not here: documents.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from agent_host.core.model import JsonObject, Role, RoleProblem
+from agent_host.core.records import workspace_key
+from agent_host.core.uris import uri_to_path
+from agent_host.credentials import Credentials, read_credentials
+from agent_host.fields.reader import ParseRules
+from agent_host.lsp.host import Folder
+from agent_host.permissions.grants import GrantBook
+from agent_host.permissions.subject import Policy
+from agent_host.permissions.trust import TrustBook
+from agent_host.roles import (
+    WORKSPACE_FOLDER,
+    RoleFolder,
+    RoleShelf,
+    packaged_roles,
+    read_roles,
+)
+from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings
+
+NOT_TRUSTED = "The workspace is not trusted yet, so its roles are not used."
+
+
+class Workspace:
+    """Folders, settings and roles; `sandbox` says what commands are confined by."""
+
+    def __init__(
+        self,
+        dirs: StateDirs,
+        environment: Mapping[str, str],
+        grants: GrantBook,
+        trust: TrustBook,
+        *,
+        parse_rules: ParseRules,
+        narrow_rules: ParseRules,
+        sandbox: Callable[[], str],
+    ) -> None:
+        self._dirs = dirs
+        self._environment = environment
+        self._grants = grants
+        self._trust = trust
+        self._parse_rules = parse_rules
+        self._narrow_rules = narrow_rules
+        self._sandbox = sandbox
+        self._folders: tuple[Folder, ...] = ()
+        self._roots: tuple[str, ...] = ()
+        self._editor_settings: tuple[JsonObject, ...] = ()
+        self._shelf: tuple[object, RoleShelf] | None = None
+        self.settings = Settings()
+        self.setting_problems: tuple[SettingProblem, ...] = ()
+        self.credentials: Credentials = read_credentials(environment)
+
+    # ---- folders
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders as true paths, in the editor's order."""
+        return self._roots
+
+    @property
+    def key(self) -> str:
+        """One key for this set of folders."""
+        return workspace_key(self._roots)
+
+    def set_folders(self, folders: Sequence[Folder]) -> None:
+        """Take these folders; those that are no directories of this machine are left out."""
+        self._folders = tuple(folders)
+        found = (uri_to_path(folder.uri) for folder in folders)
+        self._roots = tuple(dict.fromkeys(os.path.realpath(path) for path in found if path))
+
+    def change_folders(self, added: Sequence[Folder], removed: Sequence[Folder]) -> None:
+        """Take what the editor says has changed."""
+        gone = {folder.uri for folder in (*removed, *added)}
+        kept = [folder for folder in self._folders if folder.uri not in gone]
+        self.set_folders((*kept, *added))
+
+    # ---- trust
+
+    def trusted(self, root: str) -> bool:
+        """Whether a folder is trusted, by the settings or by an answer of the user."""
+        match self.settings.trust:
+            case "always":
+                return True
+            case "never":
+                return False
+            case "ask":
+                return self._trust.trusted(root)
+
+    def brings(self, root: str) -> tuple[str, ...]:
+        """What trusting a folder would bring into use."""
+        folder = Path(root, WORKSPACE_FOLDER)
+        return tuple(f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
+
+    # ---- settings
+
+    def set_editor_settings(self, *layers: JsonObject) -> None:
+        """Take the editor's layers: initializationOptions, then its own configuration."""
+        self._editor_settings = layers
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the settings again. Reads one small file."""
+        self.settings, self.setting_problems = load_settings(
+            self._environment, self._editor_settings, self._parse_rules
+        )
+
+    # ---- roles
+
+    async def roles(self) -> RoleShelf:
+        """The roles as they are on disk now."""
+        return await asyncio.to_thread(self._read_roles)
+
+    def is_role_file(self, path: str) -> bool:
+        """Whether a path is where roles are looked for."""
+        if not path.endswith(".md"):
+            return False
+        folders = [self._dirs.roles, *(Path(root, WORKSPACE_FOLDER) for root in self._roots)]
+        return any(os.path.realpath(folder) == str(Path(path).parent) for folder in folders)
+
+    def _read_roles(self) -> RoleShelf:
+        own = [RoleFolder(packaged_roles(), self._parse_rules)]
+        own.append(RoleFolder(self._dirs.roles, self._parse_rules))
+        theirs = {
+            root: RoleFolder(Path(root, WORKSPACE_FOLDER), self._narrow_rules)
+            for root in self._roots
+        }
+        trusted = tuple(root for root in theirs if self.trusted(root))
+        state = (trusted, [_fingerprint(folder.path) for folder in (*own, *theirs.values())])
+        if self._shelf is None or self._shelf[0] != state:
+            shelf = read_roles([*own, *(theirs[root] for root in trusted)])
+            distrusted = [folder for root, folder in theirs.items() if root not in trusted]
+            self._shelf = (state, _with_unused(shelf, read_roles(distrusted)))
+        return self._shelf[1]
+
+    # ---- policy
+
+    def policy(self, role: Role, session_id: str, root: str) -> Policy:
+        """By what an action of a role in a session is judged."""
+        own_sources = (str(packaged_roles()), str(self._dirs.roles))
+        return Policy(
+            role=role,
+            roots=self._roots,
+            trusted=self.trusted(root) if root else False,
+            user_rules=self.settings.rules,
+            role_may_allow=role.source.startswith(own_sources),
+            grants=self._grants.view(session_id, self._roots),
+            sandbox=self._sandbox(),
+            own=(str(self._dirs.config),),
+            state=(str(self._dirs.state), str(self._dirs.cache)),
+            home=str(Path.home()),
+        )
+
+
+def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Changes whenever a role file of the folder does."""
+    try:
+        with os.scandir(folder) as entries:
+            return tuple(
+                sorted(
+                    (entry.name, entry.stat().st_mtime_ns, entry.stat().st_size)
+                    for entry in entries
+                    if entry.name.endswith(".md")
+                )
+            )
+    except OSError:
+        return ()
+
+
+def _with_unused(shelf: RoleShelf, unused: RoleShelf) -> RoleShelf:
+    """The shelf, with the roles of untrusted folders listed as unusable."""
+    left_out = tuple(
+        RoleProblem(role.name, role.source, 1, NOT_TRUSTED) for role in unused.roles.values()
+    )
+    if not left_out and not unused.problems:
+        return shelf
+    problems = (*shelf.problems, *left_out, *unused.problems)
+    return replace(shelf, problems=problems, roles=MappingProxyType(dict(shelf.roles)))

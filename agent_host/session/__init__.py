@@ -1,0 +1,1 @@
+"""The application: sessions, runs, and the gate that every action passes. Core words only."""

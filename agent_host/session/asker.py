@@ -1,0 +1,135 @@
+"""Puts questions to the person: one at a time in a session, each told and kept while it is open.
+
+Nobody to ask, no answer, or an answer that was not offered is a denial with its reason.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_host.core.events import Answered, Asked, Delta
+from agent_host.core.permission import Answer, Option, Question
+from agent_host.core.ports import Editor
+from agent_host.core.records import SessionStore
+from agent_host.permissions.engine import grant_keys
+from agent_host.permissions.grants import GrantBook
+from agent_host.permissions.prompts import Asking, question_for, scope_of
+from agent_host.permissions.subject import command_key
+from agent_host.permissions.trust import TrustBook, trust_question
+from agent_host.session.judge import Judged
+
+CANNOT_ASK = (
+    "this editor can't ask questions. Allow it beforehand by a rule in the settings, or use the "
+    "command agentHost.allow while it is open"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a question ended. `by_user`: a person said no, and `reason` may hold their words."""
+
+    allowed: bool
+    reason: str = ""
+    by_user: bool = False
+
+
+class Asker:
+    """The questions of one session. `ignored` names what trusting a root would bring in."""
+
+    def __init__(
+        self,
+        session_id: str,
+        editor: Editor,
+        store: SessionStore,
+        grants: GrantBook,
+        trust: TrustBook,
+        *,
+        ignored: Callable[[str], tuple[str, ...]],
+    ) -> None:
+        self._session_id = session_id
+        self._editor = editor
+        self._store = store
+        self._grants = grants
+        self._trust = trust
+        self._ignored = ignored
+        self._turn = asyncio.Lock()
+        self.open_questions = 0
+
+    async def may(
+        self,
+        judged: Judged,
+        *,
+        run_id: str,
+        call_id: str,
+        diff: str | None,
+        tell: Callable[[Delta], None],
+    ) -> Verdict:
+        """Ask about an action; an answer that lasts is remembered."""
+        asking = Asking(self._session_id, run_id, call_id, diff=diff)
+        question = question_for(judged.subject, judged.decision, judged.policy, asking)
+        async with self._turn:
+            answer = await self._put(question, tell)
+        verdict = _verdict(answer)
+        if verdict.allowed and answer.option is not None:
+            self._remember(answer.option, judged)
+        return verdict
+
+    async def trusts(
+        self, root: str, *, run_id: str, call_id: str, tell: Callable[[Delta], None]
+    ) -> Verdict:
+        """Ask whether the workspace is trusted, unless that was answered meanwhile."""
+        question = trust_question(
+            root,
+            self._ignored(root),
+            session_id=self._session_id,
+            run_id=run_id,
+            call_id=call_id,
+        )
+        async with self._turn:
+            if self._trust.trusted(root):
+                return Verdict(allowed=True)  # answered for another call meanwhile
+            verdict = _verdict(await self._put(question, tell))
+            if verdict.allowed:
+                self._trust.trust(root)
+            return verdict
+
+    async def _put(self, question: Question, tell: Callable[[Delta], None]) -> Answer:
+        """Ask now; the caller holds the session's turn to ask."""
+        if not self._editor.can_ask:
+            return Answer(None, CANNOT_ASK)
+        tell(Asked(question.call_id, question.title, question.detail, question.options))
+        self._store.ask(question)
+        answer = Answer(None, "the run was stopped")
+        self.open_questions += 1
+        try:
+            answer = await self._editor.ask(question)
+        finally:
+            self.open_questions -= 1
+            self._store.settle(question.run_id, question.call_id)
+            chosen = answer.option.id if answer.option else None
+            tell(Answered(question.call_id, chosen, answer.reason))
+        return answer
+
+    def _remember(self, option: Option, judged: Judged) -> None:
+        scope = scope_of(option)
+        subject, policy = judged.subject, judged.policy
+        if scope is None or scope not in judged.decision.remember:
+            return
+        if subject.action == "terminal.run":
+            key = command_key(subject, policy)
+        else:
+            key = next(grant_keys(subject, policy), None)
+        if key is None:
+            return
+        role = policy.role.name
+        self._grants.add(key, scope, session_id=self._session_id, root=judged.root, role=role)
+
+
+def _verdict(answer: Answer) -> Verdict:
+    option = answer.option
+    if option is None:
+        return Verdict(allowed=False, reason=answer.reason or "the question was not answered")
+    if option.kind == "deny":
+        said = f"The user says: {answer.reason}" if answer.reason else "the user denied it"
+        return Verdict(allowed=False, reason=said, by_user=True)
+    return Verdict(allowed=option.kind in ("allowOnce", "allowSession", "allowWorkspace"))

@@ -1,0 +1,166 @@
+"""Changes of one file's text: planned from what is there now, shown as a diff, made if unchanged.
+
+The text is the open document's where there is one, else the disk's. A change whose text moved on
+since it was planned is never made: `Moved` says so, and the caller plans again.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_host.core.actions import EditFile, PathFacts, WriteFile
+from agent_host.core.document import BufferEdit, Document
+from agent_host.core.errors import ActionFailed
+from agent_host.core.ports import Actions, Editor
+from agent_host.core.uris import path_to_uri
+from agent_host.editing.diff import unified
+from agent_host.editing.locate import replace_all, rewrite_all
+from agent_host.editing.text import FileText, decode, normalised
+from agent_host.session.ledger import Ledger
+
+
+class Moved(Exception):
+    """The text is not the one that the change was planned from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that could be made. `before` None: the file is to be created.
+
+    `document` is the open document that it is made in, or None for the disk; `base` is the hash
+    of the file's bytes on disk that it was planned from.
+    """
+
+    uri: str
+    path: str | None
+    before: str | None
+    after: str
+    document: Document | None
+    file: FileText
+    base: str | None
+    diff: str
+
+    @property
+    def size(self) -> int:
+        """How many lines the diff adds and removes."""
+        return sum(
+            line.startswith(("+", "-")) and not line.startswith(("+++", "---"))
+            for line in self.diff.splitlines()
+        )
+
+
+class Changes:
+    """Plans and makes changes. `saves` says whether clean buffers are saved after an edit."""
+
+    def __init__(
+        self, editor: Editor, actions: Actions, *, show: Callable[[str], str], saves: Callable[[], bool]
+    ) -> None:
+        self._editor = editor
+        self._actions = actions
+        self._show = show
+        self._saves = saves
+
+    async def plan(self, action: WriteFile | EditFile, facts: PathFacts | None) -> Change:
+        """The change that an action comes to. Raises ActionFailed with help for the model."""
+        document = self._editor.document(action.path)
+        path = facts.true_path if facts else None
+        file, base = await self._on_disk(path, facts)
+        if document is not None:
+            before: str | None = document.text
+        else:
+            before = file.text if base is not None else None
+        if document is None and path is None:
+            raise ActionFailed("not_found", f"{action.path} is not open in the editor.")
+        after = _after(action, before)
+        if after == before:
+            raise ActionFailed("invalid", "The file already has exactly this text.")
+        return Change(
+            uri=document.uri if document else path_to_uri(path or action.path),
+            path=path,
+            before=before,
+            after=after,
+            document=document,
+            file=file,
+            base=base,
+            diff=unified(before, after, self._show(path or action.path)),
+        )
+
+    async def make(self, change: Change, ledger: Ledger) -> str:
+        """Make it; returns a note for the model (what is not saved), or "". Raises Moved."""
+        before = None if change.before is None else change.file.encoded(change.before)
+        after = change.file.encoded(change.after)
+        entry = await ledger.planned(change.uri, before, after, open=change.document is not None)
+        try:
+            if change.document is not None:
+                note = await self._edit(change, change.document)
+            else:
+                note = await self._write(change, after)
+        except (ActionFailed, Moved):
+            ledger.settled(entry, made=False)
+            raise
+        # A change that is cancelled stays planned in the ledger: nobody knows how far it came.
+        ledger.settled(entry, made=True)
+        return note
+
+    async def _on_disk(
+        self, path: str | None, facts: PathFacts | None
+    ) -> tuple[FileText, str | None]:
+        if path is None or facts is None or facts.kind == "missing":
+            return FileText(""), None
+        if facts.kind == "directory":
+            raise ActionFailed("not_regular", f"{path} is a directory.")
+        read = await self._actions.read(path)
+        return decode(read.data), read.sha256
+
+    async def _edit(self, change: Change, document: Document) -> str:
+        was_clean = (
+            change.base is not None
+            and hashlib.sha256(change.file.encoded(document.text)).hexdigest() == change.base
+        )
+        outcome = await self._editor.apply(
+            BufferEdit(document.uri, document.text, change.after, "Agent edit")
+        )
+        if outcome.status == "stale":
+            raise Moved
+        if outcome.status == "refused":
+            raise ActionFailed("denied", outcome.reason or "The editor did not make the edit.")
+        saved = await self._editor.save([document.uri]) if was_clean and self._saves() else ()
+        return "" if saved else "It is in the editor and not saved yet."
+
+    async def _write(self, change: Change, after: bytes) -> str:
+        if change.path is None:
+            raise ActionFailed("not_found", "The document was closed meanwhile.")
+        if self._editor.document(change.path) is not None:
+            raise Moved  # it was opened while the question was open
+        try:
+            await self._actions.write(change.path, after, expected_sha256=change.base)
+        except ActionFailed as failure:
+            if failure.code in ("stale", "exists"):
+                raise Moved from None
+            raise
+        self._editor.files_changed([change.path])
+        return ""
+
+
+def _after(action: WriteFile | EditFile, before: str | None) -> str:
+    match action:
+        case WriteFile(text=text):
+            return text if before is None else rewrite_all(before, text)
+        case EditFile(path=path, replacements=replacements):
+            if before is None:
+                raise ActionFailed("not_found", f"There is no file {path}.")
+            return replace_all(before, replacements)
+
+
+def numbered(text: str, offset: int, limit: int | None) -> tuple[str, int, int]:
+    """Lines with their numbers for the model, how many the text has, and how many are shown."""
+    lines = normalised(text).split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    last = len(lines) if limit is None else min(len(lines), offset - 1 + limit)
+    shown = lines[offset - 1 : last]
+    return (
+        "\n".join(f"{offset + n}\t{line}" for n, line in enumerate(shown)),
+        len(lines),
+        len(shown),
+    )

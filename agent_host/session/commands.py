@@ -1,0 +1,105 @@
+"""Runs approved commands so that they see the editor's text, saved or not.
+
+With a sandbox that can mount, unsaved text is laid over its files for the command alone, and what
+the command does to such a file comes back as an edit in the editor. Without one, the result says
+which files the command saw in their old form.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from agent_host.core.actions import Command, CommandResult, OutputStream, RunCommand
+from agent_host.core.document import BufferEdit, Document
+from agent_host.core.errors import ActionFailed
+from agent_host.core.ports import Actions, Editor
+from agent_host.editing.text import FileText, decode
+from agent_host.session.ledger import Ledger
+
+
+class Commands:
+    """`overlays` says whether the sandbox can lay unsaved text over files; `prepare` makes the
+    command that is executed of the one that was judged (the argv or script that was parsed).
+    """
+
+    def __init__(
+        self,
+        editor: Editor,
+        actions: Actions,
+        *,
+        overlays: Callable[[], bool],
+        prepare: Callable[[RunCommand], Command],
+    ) -> None:
+        self._editor = editor
+        self._actions = actions
+        self._overlays = overlays
+        self._prepare = prepare
+
+    async def run(
+        self, action: RunCommand, ledger: Ledger, on_output: Callable[[OutputStream, str], None]
+    ) -> CommandResult:
+        """Run it to its end. Raises ActionFailed."""
+        unsaved = await self._unsaved()
+        command = self._prepare(action)
+        if not unsaved:
+            return await self._actions.run(command, on_output)
+        if not self._overlays():
+            saved = set(await self._editor.save([document.uri for document, _ in unsaved]))
+            left = [each.path or each.uri for each, _ in unsaved if each.uri not in saved]
+            result = await self._actions.run(command, on_output)
+            return _noted(result, "the command saw these files without unsaved changes", left)
+        seen = {document.path or "": file.encoded(document.text) for document, file in unsaved}
+        result = await self._actions.run(replace(command, overlay=seen), on_output)
+        lost = await self._take_back(unsaved, result.changed, ledger)
+        return _noted(result, "what the command did to these files could not be kept", lost)
+
+    async def _unsaved(self) -> list[tuple[Document, FileText]]:
+        """Open files whose text is not what the disk holds, with how to encode it."""
+        found: list[tuple[Document, FileText]] = []
+        for document in self._editor.documents():
+            if document.path is None:
+                continue
+            try:
+                file = decode((await self._actions.read(document.path)).data)
+            except ActionFailed as failure:
+                if failure.code != "not_found":
+                    continue  # not in the workspace, or nothing that an editor could save as text
+                file = FileText("")
+                found.append((document, file))
+                continue
+            if file.text != document.text:
+                found.append((document, file))
+        return found
+
+    async def _take_back(
+        self,
+        unsaved: list[tuple[Document, FileText]],
+        changed: Mapping[str, bytes],
+        ledger: Ledger,
+    ) -> list[str]:
+        """Put what the command did to laid-over files into the editor; returns what failed."""
+        lost: list[str] = []
+        for document, file in unsaved:
+            data = changed.get(document.path or "")
+            if data is None:
+                continue
+            before = file.encoded(document.text)
+            entry = await ledger.planned(document.uri, before, data, open=True)
+            try:
+                after = decode(data).text
+                outcome = await self._editor.apply(
+                    BufferEdit(document.uri, document.text, after, "Change by a command")
+                )
+                made = outcome.status == "applied"
+            except ActionFailed:
+                made = False
+            ledger.settled(entry, made=made)
+            if not made:
+                lost.append(document.path or document.uri)
+        return lost
+
+
+def _noted(result: CommandResult, what: str, paths: list[str]) -> CommandResult:
+    if not paths:
+        return result
+    note = f"Note: {what}: {', '.join(paths)}"
+    return replace(result, note=f"{result.note}\n{note}" if result.note else note)

@@ -1,0 +1,197 @@
+"""Every tool call passes here, and only here: judged, asked about if need be, then done.
+
+A call that was denied has had no effect. Once the gate is closed nothing passes, and `close`
+returns when nothing is in it any more. Not here: what a rule means (permissions).
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_host.core.actions import Action, EditFile, WriteFile
+from agent_host.core.errors import ActionFailed
+from agent_host.core.events import Delta, Edited, Logged
+from agent_host.core.model import Role, ToolCall, ToolResult
+from agent_host.core.permission import Decision
+from agent_host.permissions.explain import explain
+from agent_host.session.asker import Asker, Verdict
+from agent_host.session.call import CallLife, denied, failed, stopped
+from agent_host.session.changes import Change, Changes, Moved
+from agent_host.session.hands import Hands
+from agent_host.session.judge import Judge, Judged
+from agent_host.session.ledger import Ledger
+from agent_host.tools import ToolProblem, parse
+
+MAX_DENIALS = 3
+"""So many denials in a row end the run."""
+
+ROUNDS = 8
+"""How often a change is planned anew because its text moved on, before it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """For whom the gate stands."""
+
+    session_id: str
+    run_id: str
+    role: Role
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who judges, asks and does."""
+
+    judge: Judge
+    asker: Asker
+    changes: Changes
+    hands: Hands
+
+
+class Gate:
+    """The gate of one run. `tell` sends a delta of tool origin, `too_many_denials` ends the run."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        crew: Crew,
+        ledger: Ledger,
+        tasks: asyncio.TaskGroup,
+        *,
+        tell: Callable[[Delta], None],
+        too_many_denials: Callable[[], None],
+    ) -> None:
+        self._scene = scene
+        self._crew = crew
+        self._ledger = ledger
+        self._tasks = tasks
+        self._tell = tell
+        self._too_many_denials = too_many_denials
+        self._in_flight: set[asyncio.Task[ToolResult]] = set()
+        self._denials = 0
+        self._closed = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is on its way."""
+        return bool(self._in_flight)
+
+    async def permit(self, call: ToolCall) -> Decision:
+        """May the runtime do this itself? Asks if need be; never `ask`."""
+        try:
+            action = parse(call, self._scene.cwd)
+            judged = await self._judged(action, call.call_id)
+        except (ToolProblem, ActionFailed) as problem:
+            return Decision("deny", "input", str(problem))
+        if judged.decision.verdict != "ask":
+            return judged.decision
+        verdict = await self._ask(judged, call.call_id, None)
+        if verdict.allowed:
+            return Decision("allow", "answer", "you allowed it")
+        return Decision("deny", "answer", verdict.reason)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Judge, ask if need be, do. Never raises but CancelledError."""
+        if self._closed:
+            return stopped()
+        task = self._tasks.create_task(self._live(CallLife(call, self._tell)))
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and caller.cancelling():
+                raise
+            return stopped()  # the gate was closed, not the caller cancelled
+
+    async def close(self) -> None:
+        """Let nothing in any more, stop what is inside, wait until it is gone."""
+        self._closed = True
+        for task in self._in_flight:
+            task.cancel()
+        while self._in_flight:
+            await asyncio.wait(tuple(self._in_flight))
+
+    # ---- the way of one call
+
+    async def _live(self, life: CallLife) -> ToolResult:
+        try:
+            result = await self._pass(life)
+        except asyncio.CancelledError:
+            life.end(stopped())
+            raise
+        self._denials = self._denials + 1 if result.status == "denied" else 0
+        result = life.end(result)
+        if self._denials >= MAX_DENIALS:
+            self._too_many_denials()
+        return result
+
+    async def _pass(self, life: CallLife) -> ToolResult:
+        try:
+            action = parse(life.call, self._scene.cwd)
+        except ToolProblem as problem:
+            life.requested(None)
+            return failed(str(problem))
+        life.requested(action)
+        for _ in range(ROUNDS):
+            life.move("judge")
+            try:
+                return await self._round(life, action)
+            except Moved:
+                continue
+            except ActionFailed as failure:
+                return failed(failure.reason)
+        return failed("The text kept changing while the edit was being made. Read it again.")
+
+    async def _round(self, life: CallLife, action: Action) -> ToolResult:
+        judged = await self._judged(action, life.call.call_id)
+        verdict = judged.decision.verdict
+        if verdict == "deny":
+            return denied(judged.decision.reason)
+        change = None
+        if isinstance(action, WriteFile | EditFile):
+            change = await self._crew.changes.plan(action, judged.subject.facts)
+        if verdict == "ask":
+            life.move("ask")
+            answer = await self._ask(judged, life.call.call_id, change)
+            if not answer.allowed:
+                return denied(answer.reason, by_user=answer.by_user)
+        life.move("allow")
+        if change is not None:
+            return await self._change(life, change)
+        assert not isinstance(action, WriteFile | EditFile)  # noqa: S101 - those are changes
+        facts = judged.subject.facts
+        return await self._crew.hands.perform(action, facts, self._ledger, life.output)
+
+    async def _judged(self, action: Action, call_id: str) -> Judged:
+        scene = self._scene
+        judged = await self._crew.judge.judge(action, scene.role, scene.session_id)
+        if judged.decision.source == "trust":
+            trusts = await self._crew.asker.trusts(
+                judged.root, run_id=scene.run_id, call_id=call_id, tell=self._tell
+            )
+            if trusts.allowed:
+                judged = await self._crew.judge.judge(action, scene.role, scene.session_id)
+        self._tell(Logged("permissions", explain(judged.decision)))
+        return judged
+
+    async def _ask(self, judged: Judged, call_id: str, change: Change | None) -> Verdict:
+        if change is not None:
+            self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
+        return await self._crew.asker.may(
+            judged,
+            run_id=self._scene.run_id,
+            call_id=call_id,
+            diff=change.diff if change else None,
+            tell=self._tell,
+        )
+
+    async def _change(self, life: CallLife, change: Change) -> ToolResult:
+        note = await self._crew.changes.make(change, self._ledger)
+        self._tell(Edited(life.call.call_id, change.uri, change.diff, "applied"))
+        name = change.path or change.uri
+        did = "Created" if change.before is None else "Changed"
+        text = f"{did} {name}, {change.size} lines of the diff. {note}".rstrip()
+        return ToolResult("ok", text, f"{did} {name}")

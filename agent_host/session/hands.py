@@ -1,0 +1,185 @@
+"""Does what was decided, through the editor where a document is open, else by the action server.
+
+Nothing here decides or asks. What goes wrong is an ActionFailed whose reason is for the model.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from agent_host.core.actions import (
+    CommandResult,
+    CreateDirectory,
+    DeletePath,
+    ListDirectory,
+    Match,
+    OpenInEditor,
+    OutputStream,
+    PathFacts,
+    ReadFile,
+    RunCommand,
+    SearchFiles,
+    SearchQuery,
+)
+from agent_host.core.document import Position, Range
+from agent_host.core.errors import ActionFailed
+from agent_host.core.model import ToolResult
+from agent_host.core.ports import Actions, Editor
+from agent_host.core.uris import path_to_uri
+from agent_host.editing.text import decode
+from agent_host.session.changes import numbered
+from agent_host.session.commands import Commands
+from agent_host.session.ledger import Ledger
+
+READ_LINES = 2000
+"""How many lines one read gives at most."""
+
+SEARCH_MATCHES = 200
+
+PlainAction = (
+    ReadFile
+    | ListDirectory
+    | SearchFiles
+    | CreateDirectory
+    | DeletePath
+    | RunCommand
+    | OpenInEditor
+)
+"""Every action but the changes of a file's text, which are planned first (changes.py)."""
+
+
+class Hands:
+    """Performs actions. `show` makes a true path short for people and models."""
+
+    def __init__(
+        self, editor: Editor, actions: Actions, commands: Commands, *, show: Callable[[str], str]
+    ) -> None:
+        self._editor = editor
+        self._actions = actions
+        self._commands = commands
+        self._show = show
+
+    async def perform(
+        self,
+        action: PlainAction,
+        facts: PathFacts | None,
+        ledger: Ledger,
+        on_output: Callable[[OutputStream, str], None],
+    ) -> ToolResult:
+        """Do it. `facts` are those that were judged. Raises ActionFailed."""
+        match action:
+            case ReadFile():
+                return await self._read(action)
+            case ListDirectory():
+                return await self._list(action)
+            case SearchFiles():
+                return await self._search(action)
+            case CreateDirectory(path):
+                await self._actions.create_directory(path)
+                return ToolResult("ok", f"Created {path}.", f"Created {self._show(path)}")
+            case DeletePath():
+                return await self._delete(action, facts, ledger)
+            case RunCommand():
+                return _told(await self._commands.run(action, ledger, on_output))
+            case OpenInEditor():
+                return await self._open(action)
+            case _:
+                assert_never(action)
+
+    async def _read(self, action: ReadFile) -> ToolResult:
+        document = self._editor.document(action.path)
+        if document is not None:
+            text = document.text
+        else:
+            text = decode((await self._actions.read(action.path)).data).text
+        limit = min(action.limit or READ_LINES, READ_LINES)
+        shown, count, lines = numbered(text, action.offset, limit)
+        name = self._show(action.path)
+        if not text:
+            return ToolResult("ok", "The file is empty.", f"Read {name} (empty)")
+        if not lines:
+            raise ActionFailed("invalid", f"{action.path} has only {count} lines.")
+        last = action.offset + lines - 1
+        if last < count:
+            shown += f"\n[Lines {last + 1} to {count} are left out; read them with offset.]"
+        source = ", unsaved text included" if document is not None else ""
+        return ToolResult("ok", shown, f"Read {name}, {lines} of {count} lines{source}")
+
+    async def _list(self, action: ListDirectory) -> ToolResult:
+        listing = await self._actions.list(action.path, depth=action.depth)
+        text = "\n".join(listing.entries) or "The directory is empty."
+        if listing.omitted:
+            text += f"\n[{listing.omitted} more entries are left out; list a subdirectory.]"
+        found = f"{len(listing.entries)} entries"
+        return ToolResult("ok", text, f"Listed {self._show(action.path)}, {found}")
+
+    async def _search(self, action: SearchFiles) -> ToolResult:
+        found = await self._actions.search(
+            SearchQuery(
+                action.pattern,
+                action.path,
+                action.glob,
+                action.ignore_case,
+                SEARCH_MATCHES,
+                {each.path: each.text for each in self._editor.documents() if each.path},
+            )
+        )
+        text = _matches(found.matches, self._show) or "Nothing was found."
+        if found.omitted:
+            text += f"\n[{found.omitted} more matches are left out; search more narrowly.]"
+        if found.skipped_secret:
+            names = ", ".join(map(self._show, found.skipped_secret[:20]))
+            text += f"\n[Not searched, since they look secret: {names}]"
+        count = len(found.matches) + found.omitted
+        return ToolResult("ok", text, f"Searched {action.pattern!r}: {count} matches")
+
+    async def _delete(
+        self, action: DeletePath, facts: PathFacts | None, ledger: Ledger
+    ) -> ToolResult:
+        if facts is None or facts.identity is None:
+            raise ActionFailed("not_found", f"There is no {action.path}.")
+        data = None
+        if facts.kind == "file" and facts.size <= 10 * 1024 * 1024:
+            data = (await self._actions.read(action.path)).data
+        uri = path_to_uri(facts.true_path)
+        entry = await ledger.planned(uri, data, None, open=False, kind="delete")
+        try:
+            trash = await self._actions.delete(action.path, identity=facts.identity)
+        except ActionFailed:
+            ledger.settled(entry, made=False)
+            raise
+        ledger.settled(entry, made=True, trash_id=trash)
+        self._editor.files_changed([facts.true_path])
+        return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
+
+    async def _open(self, action: OpenInEditor) -> ToolResult:
+        document = self._editor.document(action.path)
+        uri = document.uri if document else path_to_uri(action.path)
+        place = None
+        if action.line is not None:
+            start = Position(action.line - 1, 0)
+            place = Range(start, start)
+        if not await self._editor.show(uri, place):
+            raise ActionFailed("unavailable", "The editor can't show files to the person.")
+        return ToolResult("ok", f"Showed {action.path}.", f"Opened {self._show(action.path)}")
+
+
+def _matches(found: Sequence[Match], show: Callable[[str], str]) -> str:
+    return "\n".join(f"{show(match.path)}:{match.line}: {match.text}" for match in found)
+
+
+def _told(result: CommandResult) -> ToolResult:
+    """What model and person hear of a command that has run."""
+    if result.timed_out:
+        end = "It was stopped: its time was up."
+    elif result.signal:
+        end = f"It was ended by {result.signal}."
+    else:
+        end = f"Exit code {result.exit_code}."
+    parts = [result.output.rstrip("\n"), f"[{end}]"]
+    if result.omitted:
+        parts.append(f"[{result.omitted} bytes of output in the middle are left out.]")
+    if result.tampered:
+        parts.append(f"[It changed protected files: {', '.join(result.tampered)}]")
+    if result.note:
+        parts.append(f"[{result.note}]")
+    return ToolResult("ok", "\n".join(part for part in parts if part), end.rstrip("."))

@@ -1,0 +1,143 @@
+"""Gathers the facts about an action and has it judged by the pure engine.
+
+Facts that can't be had are left out, and the engine denies what it knows too little of. Not here:
+asking (asker.py), doing (hands.py).
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from agent_host.core.actions import (
+    Action,
+    CreateDirectory,
+    DeletePath,
+    EditFile,
+    ListDirectory,
+    OpenInEditor,
+    PathFacts,
+    ReadFile,
+    RunCommand,
+    SearchFiles,
+    WriteFile,
+)
+from agent_host.core.errors import ActionFailed
+from agent_host.core.model import Role
+from agent_host.core.permission import Decision
+from agent_host.core.ports import Actions, Editor
+from agent_host.core.uris import is_uri
+from agent_host.permissions import paths
+from agent_host.permissions.engine import judge
+from agent_host.permissions.shell import parse
+from agent_host.permissions.subject import (
+    Policy,
+    Subject,
+    action_name,
+    command_subject,
+    command_words,
+)
+from agent_host.permissions.visible import hides
+
+MAX_WORDS = 64
+"""How many words of a command are looked up as paths; the others are taken as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A decision with everything that it was made of."""
+
+    subject: Subject
+    policy: Policy
+    decision: Decision
+    root: str
+
+
+class Judge:
+    """Judges the actions of all sessions; `policy` gives what holds for a role in a session."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        actions: Actions,
+        *,
+        roots: Callable[[], Sequence[str]],
+        policy: Callable[[Role, str, str], Policy],
+    ) -> None:
+        self._editor = editor
+        self._actions = actions
+        self._roots = roots
+        self._policy = policy
+
+    async def judge(self, action: Action, role: Role, session_id: str) -> Judged:
+        """Decide about an action as things are now."""
+        subject = await self._subject(action)
+        roots = self._roots()
+        place = subject.cwd or subject.true_path or ""
+        root = paths.root_of(tuple(roots), place) or (roots[0] if roots else "")
+        policy = self._policy(role, session_id, root)
+        return Judged(subject, policy, judge(subject, policy), root)
+
+    async def _subject(self, action: Action) -> Subject:
+        match action:
+            case RunCommand():
+                return await self._command(action)
+            case (
+                ReadFile(path)
+                | ListDirectory(path)
+                | SearchFiles(_, path)
+                | CreateDirectory(path)
+                | DeletePath(path)
+                | OpenInEditor(path)
+            ):
+                return await self._file(action_name(action), path)
+            case WriteFile(path, text):
+                subject = await self._file("fs.write", path)
+                return replace(
+                    subject, hidden=hides(text), overwrites_unsaved=self._unsaved(subject)
+                )
+            case EditFile(path, replacements):
+                subject = await self._file("fs.write", path)
+                return replace(subject, hidden=any(hides(each.new) for each in replacements))
+
+    async def _file(self, name: str, path: str) -> Subject:
+        if is_uri(path):
+            return Subject(
+                name, path=path, uri=path, opened=self._editor.document(path) is not None
+            )
+        try:
+            return Subject(name, path=path, facts=await self._actions.inspect(path))
+        except ActionFailed as failure:
+            if failure.code == "outside":
+                return Subject(name, path=path, outside=True)
+            raise
+
+    def _unsaved(self, subject: Subject) -> bool:
+        document = self._editor.document(subject.path or "")
+        if document is None:
+            return False
+        text = document.text.encode("utf-8", "surrogatepass")
+        # Other encodings than UTF-8 count as unsaved, which costs a question at most.
+        return subject.facts is None or subject.facts.sha256 != sha256(text).hexdigest()
+
+    async def _command(self, action: RunCommand) -> Subject:
+        try:
+            cwd = (await self._actions.inspect(action.cwd)).true_path
+        except ActionFailed as failure:
+            if failure.code != "outside":
+                raise
+            return replace(command_subject(action, cwd=action.cwd), outside=True)
+        command = parse(action.command)
+        words = command_words(command)[:MAX_WORDS]
+        found = await asyncio.gather(*(self._named(cwd, word) for word in words))
+        operands = {word: path for word, path in zip(words, found, strict=True) if path}
+        return command_subject(action, cwd=cwd, operands=operands)
+
+    async def _named(self, cwd: str, word: str) -> str | None:
+        """The true path that a word of a command names, if that can be known."""
+        try:
+            facts: PathFacts = await self._actions.inspect(os.path.join(cwd, word))  # noqa: PTH118
+        except (ActionFailed, ValueError):
+            return None
+        return facts.true_path

@@ -1,0 +1,83 @@
+"""What a run changed, written down before each change, so that it can be taken back.
+
+A change that the store could not keep is made all the same, and named when the run is reverted.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from agent_host.core.actions import EditKind, FileEdit
+from agent_host.core.records import EditRecord, SessionStore
+
+
+class Ledger:
+    """The changes of one run, in their order."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        *,
+        session_id: str,
+        run_id: str,
+        new_id: Callable[[], str],
+        now: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._run_id = run_id
+        self._new_id = new_id
+        self._now = now
+        self._kinds: dict[str, EditKind] = {}
+        self._waiting: dict[str, tuple[str, EditKind]] = {}
+
+    @property
+    def edits(self) -> tuple[FileEdit, ...]:
+        """What the run has come to for each file, oldest first."""
+        return tuple(FileEdit(uri, kind) for uri, kind in self._kinds.items())
+
+    async def planned(
+        self,
+        uri: str,
+        before: bytes | None,
+        after: bytes | None,
+        *,
+        open: bool,  # noqa: A002 - whether the document is open is what it says
+        kind: EditKind | None = None,
+    ) -> str:
+        """Write down a change that is about to be made; returns its id for `settled`."""
+        edit_id = self._new_id()
+        kind = kind or ("create" if before is None else "delete" if after is None else "change")
+        record = EditRecord(
+            edit_id=edit_id,
+            session_id=self._session_id,
+            run_id=self._run_id,
+            uri=uri,
+            kind=kind,
+            place="document" if open else "disk",
+            before_sha256=_hash(before),
+            after_sha256=_hash(after),
+            at=self._now(),
+        )
+        await self._store.record_edit(record, before, after)
+        self._waiting[edit_id] = (uri, kind)
+        return edit_id
+
+    def settled(self, edit_id: str, *, made: bool, trash_id: str | None = None) -> None:
+        """Say whether the change was made."""
+        uri, kind = self._waiting.pop(edit_id)
+        self._store.update_edit(edit_id, "applied" if made else "failed", trash_id=trash_id)
+        if made:
+            self._kinds[uri] = _merged(self._kinds.get(uri), kind)
+
+
+def _merged(earlier: EditKind | None, later: EditKind) -> EditKind:
+    """What two changes of one file come to."""
+    if earlier == "create" and later == "change":
+        return "create"
+    if earlier == "delete" and later == "create":
+        return "change"
+    return later
+
+
+def _hash(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()

@@ -1,0 +1,249 @@
+"""All sessions and their runs: one run at a time in a session, as many sessions as wanted.
+
+A run belongs to the manager, not to the request that started it. `stop` returns when the runs
+are really gone.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agent_host.core.errors import (
+    AgentHostError,
+    InvalidRequest,
+    RunNotFound,
+    SessionNotFound,
+    ShuttingDown,
+)
+from agent_host.core.model import RunRequest, RunResult, SessionStatus
+from agent_host.core.ports import Editor, Runtime
+from agent_host.core.records import RunRecord, SessionRecord, SessionStore
+from agent_host.session.asker import Asker
+from agent_host.session.changes import Changes
+from agent_host.session.clock import Clock
+from agent_host.session.gate import Crew
+from agent_host.session.hands import Hands
+from agent_host.session.judge import Judge
+from agent_host.session.planner import Planner
+from agent_host.session.run import Plan, Run, Surroundings
+from agent_host.session.session import Session
+from agent_host.session.ticket import Ticket
+
+log = logging.getLogger(__name__)
+
+MAX_ENDED = 1000
+"""How many ended runs are remembered, for a client that asks again by the same id."""
+
+_ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """Who the sessions work with; `asker` makes the asker of one session."""
+
+    editor: Editor
+    store: SessionStore
+    judge: Judge
+    changes: Changes
+    hands: Hands
+    planner: Planner
+    asker: Callable[[str], Asker]
+    runtime: Callable[[str], Awaitable[Runtime]]
+    clock: Clock
+    new_id: Callable[[], str]
+    workspace: Callable[[], str]
+
+
+class SessionManager:
+    """The sessions of one host; `tasks` owns their runs."""
+
+    def __init__(self, staff: Staff, tasks: asyncio.TaskGroup) -> None:
+        self._staff = staff
+        self._tasks = tasks
+        self._sessions: dict[str, Session] = {}
+        self._tickets: dict[str, Ticket] = {}
+        self._closing = False
+
+    async def run(self, request: RunRequest) -> RunResult:
+        """Run one prompt to its end; cancelling stops the run first. Raises AgentHostError."""
+        ticket = self._tickets.get(request.run_id or "")
+        if ticket is None:
+            ticket = self._start(request)
+        try:
+            return await asyncio.shield(ticket.outcome)
+        except asyncio.CancelledError:
+            await self._stop((ticket,))
+            raise
+
+    async def stop(
+        self, *, run_id: str | None = None, session_id: str | None = None
+    ) -> tuple[str, ...]:
+        """Stop a run, a session's run, or all; returns those that were stopped, once gone."""
+        if run_id is not None:
+            if run_id not in self._tickets:
+                raise RunNotFound(f"There is no run {run_id!r}; it was never started here.")
+            return await self._stop((self._tickets[run_id],))
+        if session_id is not None:
+            if session_id not in self._sessions:
+                raise SessionNotFound(f"There is no session {session_id!r} in this host.")
+            current = self._sessions[session_id].current
+            return await self._stop((current,) if current else ())
+        return await self._stop(self._open())
+
+    def status(self) -> tuple[SessionStatus, ...]:
+        """What goes on in each session."""
+        return tuple(session.status for session in self._sessions.values())
+
+    def stop_soon(self, run_id: str | None = None) -> None:
+        """Have a run, or all, end early without waiting for it."""
+        for ticket in self._open():
+            if run_id is None or ticket.run_id == run_id:
+                ticket.stop()
+
+    async def close(self) -> None:
+        """Take no run any more, stop all and wait until they are gone."""
+        self._closing = True
+        await self._stop(self._open())
+
+    # ---- starting
+
+    def _start(self, request: RunRequest) -> Ticket:
+        """Reserve the session before anything is awaited, so that two requests can't race."""
+        if self._closing:
+            raise ShuttingDown("The host is shutting down; start it again to run.")
+        _check_id("runId", request.run_id)
+        _check_id("sessionId", request.session_id)
+        session_id = request.session_id or self._staff.new_id()
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = Session(session_id, self._staff.asker(session_id))
+        ticket = Ticket(request.run_id or self._staff.new_id(), session_id)
+        session.reserve(ticket)
+        self._sessions[session_id] = session
+        self._forget_oldest()
+        self._tickets[ticket.run_id] = ticket
+        self._tasks.create_task(self._carry_out(ticket, session, request))
+        return ticket
+
+    async def _carry_out(self, ticket: Ticket, session: Session, request: RunRequest) -> None:
+        """The whole life of a run. What goes wrong is the ticket's outcome, never the host's."""
+        try:
+            result = await self._execute(ticket, session, request)
+        except AgentHostError as error:
+            session.free()
+            ticket.outcome.set_exception(error)
+        except asyncio.CancelledError:
+            session.free()
+            ticket.outcome.cancel()
+            raise
+        except Exception as error:
+            log.exception("run %s broke", ticket.run_id)
+            session.free()
+            ticket.outcome.set_exception(error)
+        else:
+            session.free()
+            ticket.outcome.set_result(result)
+
+    async def _execute(self, ticket: Ticket, session: Session, request: RunRequest) -> RunResult:
+        await self._resume(session, request.session_id is not None)
+        plan = await self._staff.planner.plan(request, session, ticket.run_id)
+        runtime = await self._staff.runtime(plan.runtime_name)
+        session.role, session.model, session.runtime = (
+            plan.role.name,
+            plan.model,
+            plan.runtime_name,
+        )
+        self._record(session, plan)
+        run = Run(plan, self._surroundings(session, runtime))
+        ticket.began(run)
+        return await run.execute()
+
+    def _surroundings(self, session: Session, runtime: Runtime) -> Surroundings:
+        staff = self._staff
+        return Surroundings(
+            editor=staff.editor,
+            store=staff.store,
+            runtime=runtime,
+            crew=Crew(staff.judge, session.asker, staff.changes, staff.hands),
+            clock=staff.clock,
+            new_id=staff.new_id,
+            remember=session.remember,
+        )
+
+    async def _resume(self, session: Session, named: bool) -> None:  # noqa: FBT001
+        """Load a session that an earlier host kept; a name that nobody knows is a new one."""
+        if session.known or not named:
+            return
+        try:
+            record = await self._staff.store.session(session.session_id)
+        except SessionNotFound:
+            return
+        await self._staff.store.acquire(session.session_id)
+        session.history[:] = await self._staff.store.history(session.session_id)
+        session.role = session.role or record.role
+        session.model = session.model or record.model
+        session.runtime = session.runtime or record.runtime
+        session.known = True
+
+    def _record(self, session: Session, plan: Plan) -> None:
+        store, now = self._staff.store, self._staff.clock.now()
+        if session.known:
+            store.update_session(
+                session.session_id,
+                role=plan.role.name,
+                model=plan.model,
+                runtime=plan.runtime_name,
+            )
+        else:
+            session.known = True
+            store.open_session(
+                SessionRecord(
+                    session.session_id,
+                    plan.role.name,
+                    plan.model,
+                    plan.runtime_name,
+                    self._staff.workspace(),
+                    now,
+                    now,
+                )
+            )
+        store.start_run(
+            RunRecord(
+                run_id=plan.run_id,
+                session_id=plan.session_id,
+                prompt=plan.prompt,
+                role=plan.role.name,
+                model=plan.model,
+                runtime=plan.runtime_name,
+                started=now,
+                cwd=plan.cwd,
+                limits=plan.limits,
+            )
+        )
+
+    # ---- stopping
+
+    async def _stop(self, tickets: Sequence[Ticket]) -> tuple[str, ...]:
+        stopped = [ticket for ticket in tickets if ticket.stop()]
+        if stopped:
+            await asyncio.wait([ticket.outcome for ticket in stopped])
+        return tuple(ticket.run_id for ticket in stopped)
+
+    def _open(self) -> tuple[Ticket, ...]:
+        return tuple(ticket for ticket in self._tickets.values() if not ticket.over)
+
+    def _forget_oldest(self) -> None:
+        while len(self._tickets) > MAX_ENDED:
+            oldest = next((key for key, each in self._tickets.items() if each.over), None)
+            if oldest is None:
+                return
+            del self._tickets[oldest]
+
+
+def _check_id(name: str, value: str | None) -> None:
+    if value is not None and not _ID.fullmatch(value):
+        raise InvalidRequest(
+            f"`{name}` must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ + -", field=name
+        )

@@ -1,0 +1,282 @@
+"""READ THIS FIRST: one run, from its prompt to its result.
+
+A run is told as Started first and Ended last, whatever happens, and its result comes after that.
+It ends when its runtime does, or earlier: stopped by somebody, or at a limit. Either way nothing
+of it is left when `execute` returns.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
+from agent_host.core.events import Delta, Ended, Started, ToolRequested, Used
+from agent_host.core.model import (
+    Failure,
+    JsonObject,
+    LimitName,
+    Limits,
+    Origin,
+    PromptPart,
+    Role,
+    RunResult,
+    ToolSpec,
+    Usage,
+)
+from agent_host.core.ports import Editor, Runtime, RuntimeRequest, RuntimeResult
+from agent_host.core.records import SessionStore
+from agent_host.session.attachments import attach
+from agent_host.session.clock import Clock
+from agent_host.session.deltas import DeltaStream
+from agent_host.session.gate import Crew, Gate, Scene
+from agent_host.session.ledger import Ledger
+from agent_host.session.sink import Sink
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is settled before a run starts. `history` is the session's, oldest first."""
+
+    session_id: str
+    run_id: str
+    prompt: tuple[PromptPart, ...]
+    role: Role
+    model: str
+    runtime_name: str
+    instructions: str
+    tools: tuple[ToolSpec, ...]
+    history: tuple[JsonObject, ...]
+    limits: Limits
+    cwd: str
+    stream: bool = True
+    progress_token: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run works with; `remember` keeps items of the conversation for the session."""
+
+    editor: Editor
+    store: SessionStore
+    runtime: Runtime
+    crew: Crew
+    clock: Clock
+    new_id: Callable[[], str]
+    remember: Callable[[Sequence[JsonObject]], None]
+
+
+class Run:
+    """One run. `execute` is called once; `stop` may be called at any time."""
+
+    def __init__(self, plan: Plan, around: Surroundings) -> None:
+        self.plan = plan
+        self.stopping = False
+        self._around = around
+        self._agent = Origin("agent", plan.role.name, plan.model, (plan.role.name,))
+        self._tool = Origin("tool", plan.role.name, plan.model, (plan.role.name,))
+        self._system = Origin("system")
+        self._early: RuntimeResult | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._outcome: RuntimeResult | None = None
+        self._usage = Usage()
+        self._active_at = around.clock.monotonic()
+        self._ledger = Ledger(
+            around.store,
+            session_id=plan.session_id,
+            run_id=plan.run_id,
+            new_id=around.new_id,
+            now=around.clock.now,
+        )
+        self._deltas = DeltaStream(
+            session_id=plan.session_id,
+            run_id=plan.run_id,
+            outlet=around.editor,
+            keep=around.store.append,
+            overflow=self._editor_is_stuck,
+            stream=plan.stream,
+        )
+        self._sink = Sink(self._tell_agent, self._remember, self._add_usage)
+
+    async def execute(self) -> RunResult:
+        """Run to the end; returns when nothing of the run is left."""
+        plan, editor = self.plan, self._around.editor
+        self._tell(self._system, Started(plan.role.name, plan.model, plan.runtime_name))
+        await editor.begin_progress(plan.run_id, f"Agent: {plan.role.name}", plan.progress_token)
+        async with asyncio.TaskGroup() as tasks:
+            gate = self._gate(tasks)
+            self._work = tasks.create_task(self._converse(gate))
+            timers = self._start_timers(gate)
+            try:
+                if self._early is not None:
+                    self._work.cancel()
+                await asyncio.wait((self._work,))
+            finally:
+                timers.cancel()
+                self._work.cancel()
+                await gate.close()
+                await asyncio.wait((self._work,))
+        result = self._result(self._early or self._outcome or _nothing())
+        self._around.store.end_run(result)
+        self._tell(self._system, _ended(result, self._early or self._outcome))
+        editor.end_progress(plan.run_id, _farewell(result))
+        return result
+
+    def stop(self, reason: str = "stopped by the user") -> None:
+        """End the run early; `execute` returns once it is gone."""
+        self._end_early(RuntimeResult("stopped", "", reason=reason))
+
+    # ---- ending early
+
+    def _end_early(self, outcome: RuntimeResult) -> None:
+        if self._early is None and self._outcome is None:
+            self._early = outcome
+            self.stopping = True
+            if self._work is not None:
+                self._work.cancel()
+
+    def _at_limit(self, limit: LimitName, reason: str) -> None:
+        self._end_early(RuntimeResult("limit", "", limit=limit, reason=reason))
+
+    def _too_many_denials(self) -> None:
+        self._at_limit("denials", "several actions in a row were denied")
+
+    def _editor_is_stuck(self) -> None:
+        stuck = Overloaded("The editor has stopped reading; run it again once it responds.")
+        self._end_early(RuntimeResult("failed", "", error=stuck))
+
+    def _start_timers(self, gate: Gate) -> "_Timers":
+        timers = _Timers()
+        loop = asyncio.get_running_loop()
+        limits = self.plan.limits
+        if limits.wall_seconds is not None:
+            wall = f"the run took longer than {limits.wall_seconds:g} s"
+            timers.hold(loop.call_later(limits.wall_seconds, self._at_limit, "wallSeconds", wall))
+        if limits.inactivity_seconds is not None:
+            self._watch_inactivity(limits.inactivity_seconds, gate, timers)
+        return timers
+
+    def _watch_inactivity(self, allowed: float, gate: Gate, timers: "_Timers") -> None:
+        # A person may think about a question for as long as they like, and commands have
+        # time limits of their own: only a silent runtime counts.
+        now = self._around.clock.monotonic()
+        if gate.busy:
+            self._active_at = now
+        left = self._active_at + allowed - now
+        if left <= 0:
+            self._at_limit("inactivitySeconds", f"the runtime was silent for {allowed:g} s")
+            return
+        loop = asyncio.get_running_loop()
+        timers.hold(loop.call_later(left, self._watch_inactivity, allowed, gate, timers))
+
+    # ---- the conversation
+
+    def _gate(self, tasks: asyncio.TaskGroup) -> Gate:
+        plan = self.plan
+        return Gate(
+            Scene(plan.session_id, plan.run_id, plan.role, plan.cwd),
+            self._around.crew,
+            self._ledger,
+            tasks,
+            tell=self._tell_tool,
+            too_many_denials=self._too_many_denials,
+        )
+
+    async def _converse(self, gate: Gate) -> None:
+        """Let the runtime run; whatever it does, there is an outcome afterwards."""
+        plan = self.plan
+        try:
+            prompt = await attach(plan.prompt, gate, self._around.new_id)
+            request = RuntimeRequest(
+                session_id=plan.session_id,
+                run_id=plan.run_id,
+                role=plan.role,
+                model=plan.model,
+                instructions=plan.instructions,
+                prompt=prompt,
+                tools=plan.tools,
+                history=plan.history,
+                limits=plan.limits,
+                cwd=plan.cwd,
+            )
+            self._outcome = await self._around.runtime.run(request, self._sink, gate)
+        except AgentHostError as error:
+            self._outcome = RuntimeResult("failed", "", error=error)
+        except Exception:
+            # A runtime is other people's code: the run must end with a reason all the same.
+            log.exception("run %s: the runtime %s broke", plan.run_id, plan.runtime_name)
+            broke = RuntimeFailed("The runtime broke; the host's log says where. Try again.")
+            self._outcome = RuntimeResult("failed", "", error=broke)
+
+    # ---- telling
+
+    def _tell(self, origin: Origin, delta: Delta) -> None:
+        self._active_at = self._around.clock.monotonic()
+        self._deltas.send(origin, delta)
+
+    def _tell_agent(self, delta: Delta) -> None:
+        self._tell(self._agent, delta)
+
+    def _tell_tool(self, delta: Delta) -> None:
+        self._tell(self._tool, delta)
+        if isinstance(delta, ToolRequested):
+            self._around.editor.report_progress(self.plan.run_id, delta.title)
+
+    def _remember(self, items: Sequence[JsonObject]) -> None:
+        self._around.remember(items)
+        self._around.store.remember(self.plan.session_id, self.plan.run_id, items)
+
+    def _add_usage(self, usage: Usage) -> None:
+        self._usage = self._usage.plus(usage)
+        self._tell(self._system, Used(self._usage))
+        allowed, spent = self.plan.limits.max_cost_usd, self._usage.cost_usd
+        if allowed is not None and spent is not None and spent > allowed:
+            self._at_limit("maxCostUsd", f"the run cost more than {allowed:g} US dollars")
+
+    def _result(self, outcome: RuntimeResult) -> RunResult:
+        failure = None
+        if outcome.error is not None:
+            failure = Failure(outcome.error.code, outcome.error.message)
+        return RunResult(
+            session_id=self.plan.session_id,
+            run_id=self.plan.run_id,
+            status=outcome.status,
+            output=outcome.output or self._sink.said,
+            usage=self._usage,
+            edits=self._ledger.edits,
+            failure=failure,
+            limit=outcome.limit,
+            reason=outcome.reason,
+        )
+
+
+class _Timers:
+    """The timers of a run, to be cancelled at once."""
+
+    def __init__(self) -> None:
+        self._handles: list[asyncio.TimerHandle] = []
+
+    def hold(self, handle: asyncio.TimerHandle) -> None:
+        self._handles = [each for each in self._handles if not each.cancelled()]
+        self._handles.append(handle)
+
+    def cancel(self) -> None:
+        for handle in self._handles:
+            handle.cancel()
+
+
+def _nothing() -> RuntimeResult:
+    return RuntimeResult("failed", "", error=RuntimeFailed("The runtime ended without a result."))
+
+
+def _ended(result: RunResult, outcome: RuntimeResult | None) -> Ended:
+    reason = result.reason or (result.failure.message if result.failure else None)
+    if outcome is None:
+        return Ended(result.status, reason)
+    return Ended(result.status, reason, outcome.exit_code, outcome.signal)
+
+
+def _farewell(result: RunResult) -> str:
+    return result.status if result.limit is None else f"limit: {result.limit}"

@@ -1,0 +1,53 @@
+"""One session in memory: its role and model, its conversation, and the one run that it may have."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_host.core.errors import SessionBusy
+from agent_host.core.model import JsonObject, SessionState, SessionStatus
+from agent_host.session.asker import Asker
+from agent_host.session.ticket import Ticket
+
+
+@dataclass(slots=True)
+class Session:
+    """A conversation with one role. `history` is what its runtime wants back, oldest first."""
+
+    session_id: str
+    asker: Asker
+    role: str | None = None
+    model: str | None = None
+    runtime: str | None = None
+    known: bool = False
+    history: list[JsonObject] = field(default_factory=list[JsonObject])
+    current: Ticket | None = None
+
+    def reserve(self, ticket: Ticket) -> None:
+        """Take the session for one run. Raises SessionBusy."""
+        if self.current is not None:
+            raise SessionBusy(
+                "This session is busy with another run. Wait for it, or stop it by agent/stop.",
+                sessionId=self.session_id,
+                runId=self.current.run_id,
+            )
+        self.current = ticket
+
+    def free(self) -> None:
+        """Let the next run in."""
+        self.current = None
+
+    def remember(self, items: Sequence[JsonObject]) -> None:
+        """Add to the conversation."""
+        self.history.extend(items)
+
+    @property
+    def status(self) -> SessionStatus:
+        """What goes on in it."""
+        if self.current is None:
+            return SessionStatus(self.session_id, "idle")
+        state: SessionState = "running"
+        if self.current.stopping:
+            state = "stopping"
+        elif self.asker.open_questions:
+            state = "needsInput"
+        return SessionStatus(self.session_id, state, self.current.run_id)

@@ -1,0 +1,50 @@
+"""What a runtime says while it runs, as deltas. Nothing here blocks or raises."""
+
+from collections.abc import Callable, Sequence
+
+from agent_host.core.events import Delta, Logged, Reasoning, Retried, Text
+from agent_host.core.model import JsonObject, Usage
+
+
+class Sink:
+    """The RunSink of one run. `said` is the text since the last tool call, what a stopped run
+    has for an answer.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[Delta], None],
+        remember: Callable[[Sequence[JsonObject]], None],
+        add_usage: Callable[[Usage], None],
+    ) -> None:
+        self._tell = tell
+        self._remember = remember
+        self._add_usage = add_usage
+        self._parts: list[str] = []
+
+    @property
+    def said(self) -> str:
+        """The text of the answer so far."""
+        return "".join(self._parts)
+
+    def text(self, text: str) -> None:
+        self._parts.append(text)
+        self._tell(Text(text))
+
+    def reasoning(self, text: str) -> None:
+        self._tell(Reasoning(text))
+
+    def usage(self, usage: Usage) -> None:
+        self._add_usage(usage)
+
+    def log(self, source: str, text: str) -> None:
+        self._tell(Logged(source, text))
+
+    def retry(self, reason: str, wait_seconds: float) -> None:
+        self._parts.clear()
+        self._tell(Retried(reason, wait_seconds))
+
+    def remember(self, items: Sequence[JsonObject]) -> None:
+        self._remember(items)
+        if any("output" in item for item in items):
+            self._parts.clear()  # a tool has answered: what was said before is not the answer

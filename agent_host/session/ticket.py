@@ -1,0 +1,45 @@
+"""A run that was asked for, from before it exists until after it has ended."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from agent_host.core.model import RunResult
+from agent_host.session.run import Run
+
+
+def _future() -> asyncio.Future[RunResult]:
+    future: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
+    # Nobody may be waiting any more when it fails; that is no fault of its own.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
+@dataclass(slots=True)
+class Ticket:
+    """`outcome` is the run's result, or the error for which it never started."""
+
+    run_id: str
+    session_id: str
+    outcome: asyncio.Future[RunResult] = field(default_factory=_future)
+    run: Run | None = None
+    stopping: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended, and nothing of it is left."""
+        return self.outcome.done()
+
+    def began(self, run: Run) -> None:
+        """The run exists now; it is stopped at once if that was asked for meanwhile."""
+        self.run = run
+        if self.stopping:
+            run.stop()
+
+    def stop(self) -> bool:
+        """Have it end early; False if it was over already."""
+        if self.over:
+            return False
+        self.stopping = True
+        if self.run is not None:
+            self.run.stop()
+        return True
