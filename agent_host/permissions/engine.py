@@ -69,7 +69,7 @@ def _canonical(subject: Subject, policy: Policy) -> Decision | None:
         if subject.command is None or subject.command_text is None or subject.cwd is None:
             return deny("engine", "the facts about the command are missing")
         return None
-    if subject.action == "editor.open" and subject.uri is not None:
+    if subject.uri is not None:
         return None
     facts = subject.facts
     if facts is None:
@@ -83,8 +83,8 @@ def _canonical(subject: Subject, policy: Policy) -> Decision | None:
 
 def _hard(subject: Subject, policy: Policy) -> Decision | None:
     """What no rule, role or person can allow."""
-    if subject.action == "editor.open" and subject.uri is not None:
-        return deny("hard", "only files can be opened in the editor")
+    if subject.uri is not None:
+        return _hard_uri(subject)
     path = subject.true_path
     if path is None or subject.external is not None or subject.action == "terminal.run":
         return None
@@ -100,6 +100,12 @@ def _hard(subject: Subject, policy: Policy) -> Decision | None:
     if subject.action == "fs.delete":
         return _hard_delete(path, policy)
     return None
+
+
+def _hard_uri(subject: Subject) -> Decision | None:
+    if subject.opened and subject.action in {"fs.read", "fs.write", "editor.open"}:
+        return None
+    return deny("hard", "it is neither a file nor a document that is open in the editor")
 
 
 def _hard_delete(path: str, policy: Policy) -> Decision | None:
@@ -182,24 +188,27 @@ def _reaches(rule: Rule, target: Target, subject: Subject, policy: Policy) -> bo
 
 
 def _default(subject: Subject, policy: Policy) -> Decision:
-    inside = _inside(subject, policy)
+    if subject.action in _WITHOUT_TRUST:
+        return _default_reading(subject, policy)
     match subject.action:
-        case "fs.read" | "fs.search" if secret := _secret(subject):
-            return ask("secret", f"it looks like {secret}", "session")
-        case "fs.read" | "fs.list" | "fs.search" if inside:
-            return allow("default", "reading in the workspace")
         case "fs.createDirectory":
             return allow("default", "creating a directory in the workspace")
-        case "editor.open" if inside:
-            return allow("default", "the editor opens a file of the workspace")
-        case "fs.read" | "fs.list" | "fs.search" | "editor.open":
-            return ask("outside", "it is outside the workspace", "session")
+        case "fs.write" if subject.uri is not None:
+            return ask("default", "it changes an open document")
         case "fs.write":
             return ask("default", "it changes a file", "session")
         case "fs.delete":
             return ask("default", "it deletes a file", "session")
         case _:
             return ask("default", "it uses a tool of another program", "session")
+
+
+def _default_reading(subject: Subject, policy: Policy) -> Decision:
+    if secret := _secret(subject):
+        return ask("secret", f"it looks like {secret}", "session")
+    if _inside(subject, policy):
+        return allow("default", "it only reads or shows what is in the workspace")
+    return ask("outside", "it is outside the workspace", "session")
 
 
 # ---- what the steps look at
@@ -251,7 +260,7 @@ def _secret(subject: Subject) -> str | None:
 
 def _inside(subject: Subject, policy: Policy) -> bool:
     path = subject.true_path
-    if subject.external is not None:
+    if subject.external is not None or subject.uri is not None:
         return True
     if path is None or subject.outside:
         return False

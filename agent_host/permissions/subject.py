@@ -37,8 +37,9 @@ class Subject:
     read and as written; `cwd`: the true path that it runs in; `operands` maps words of it to the
     true paths that they name there (a word that is missing was not looked up). `network`: it
     wishes for the network. `hidden`: the text to be written holds hidden characters.
-    `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what is
-    to be opened, where that is no file. `external`: a tool of an MCP server, `<server>/<tool>`.
+    `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what it
+    is about, where that is no file; `opened`: the editor has it open. `external`: a tool of an
+    MCP server, `<server>/<tool>`.
     """
 
     action: str
@@ -53,6 +54,7 @@ class Subject:
     hidden: bool = False
     overwrites_unsaved: bool = False
     uri: str | None = None
+    opened: bool = False
     external: str | None = None
 
     @property

@@ -362,6 +362,7 @@ def test_the_recorder_records(bench: tuple[Path, Path]) -> None:
 @settings(
     max_examples=int(os.environ.get("SHELL_EXAMPLES", "400")),
     deadline=None,
+    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_plain_commands_run_as_they_were_read(bench: tuple[Path, Path], text: str) -> None:
