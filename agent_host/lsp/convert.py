@@ -4,7 +4,7 @@ Not here: checking what came in (wire.py has done that), the fast way of text (d
 """
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import assert_never, cast
 
 from agent_host.core.document import Position, Range
 from agent_host.core.errors import AgentHostError
@@ -29,6 +29,7 @@ from agent_host.core.events import (
 )
 from agent_host.core.model import (
     ImagePart,
+    JsonObject,
     Limits,
     ModelInfo,
     Origin,
@@ -40,8 +41,18 @@ from agent_host.core.model import (
     Usage,
 )
 from agent_host.core.permission import Option
+from agent_host.core.uris import path_to_uri
 from agent_host.lsp import wire, wire_delta
-from agent_host.lsp.host import ContentChange, HostStatus, RoleList
+from agent_host.lsp.capabilities import position_encoding
+from agent_host.lsp.host import (
+    ClientInfo,
+    ContentChange,
+    Folder,
+    HostStatus,
+    PositionEncoding,
+    RoleList,
+)
+from agent_host.lsp.json_values import int_in, is_object, list_in, object_in, text_in
 from agent_host.lsp.standard import HeardChange, HeardRange
 
 CodePoints = Callable[[str, Range], Range]
@@ -66,6 +77,35 @@ def run_request(params: wire.RunParams, code_points: CodePoints) -> RunRequest:
         stream=params.stream is not False,
         progress_token=params.work_done_token,
     )
+
+
+def client_info(params: JsonObject) -> ClientInfo:
+    """Who sends these `initialize` params; what is odd in them counts as absent."""
+    who = object_in(params, "clientInfo")
+    return ClientInfo(
+        name=text_in(who, "name"),
+        version=text_in(who, "version"),
+        process_id=int_in(params, "processId"),
+        position_encoding=cast("PositionEncoding", position_encoding(params)),
+        capabilities=object_in(params, "capabilities"),
+        options=object_in(params, "initializationOptions"),
+        folders=_folders(params),
+    )
+
+
+def _folders(params: JsonObject) -> tuple[Folder, ...]:
+    """The workspace folders, or else the root as old clients tell it."""
+    named = [
+        Folder(uri, text_in(folder, "name") or uri)
+        for folder in list_in(params, "workspaceFolders")
+        if is_object(folder) and (uri := text_in(folder, "uri"))
+    ]
+    if named:
+        return tuple(named)
+    root = text_in(params, "rootUri")
+    if root is None and (path := text_in(params, "rootPath")):
+        root = path_to_uri(path)
+    return (Folder(root, root),) if root else ()
 
 
 def range_of(heard: HeardRange | wire.RangeWire) -> Range:

@@ -36,7 +36,8 @@ class Opening:
 
 def open_stdio() -> Opening:
     """Take stdin and stdout away from everybody else and answer `initialize` if it comes first."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback while the rest is imported
     opening = Opening(os.dup(0), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

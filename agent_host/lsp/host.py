@@ -135,7 +135,10 @@ class Host(Protocol):
     """
 
     async def initialized(self, client: ClientInfo) -> None:
-        """The editor is ready: start warming up. Called once, as a task of its own."""
+        """The editor is ready: start warming up. Called once, as a task of its own.
+
+        When this fails, `ready` must raise, too: requests wait for it.
+        """
 
     async def ready(self) -> None:
         """Return once runs can be taken; awaited before run, stop, roles, models and commands."""
@@ -210,7 +213,10 @@ class Host(Protocol):
         """The editor has stopped reading and the backlog is at its cap: end all runs."""
 
     async def close(self) -> None:
-        """Stop everything and wait until it is gone; the edge gives it two seconds."""
+        """Stop everything and wait until it is gone; the edge gives it 1.8 seconds.
+
+        Called again if it was cut short.
+        """
 
 
 MakeHost = Callable[[Edge], Host]

@@ -141,6 +141,10 @@ class NoParams(Params):
     """`{}`, or no params at all."""
 
 
+class Anything(Heard):
+    """Params that say nothing to us."""
+
+
 # ---- what the host answers
 
 
@@ -295,7 +299,7 @@ class Method:
 METHODS: Mapping[str, Method] = {
     "agent/run": Method("editor", RunParams, RunAnswer),
     "agent/stop": Method("editor", StopParams, StopAnswer),
-    "agent/ping": Method("editor", NoParams, PingAnswer),
+    "agent/ping": Method("editor", Anything, PingAnswer),
     "agent/status": Method("editor", NoParams, StatusAnswer),
     "agent/roles": Method("editor", NoParams, RolesAnswer),
     "agent/models": Method("editor", NoParams, ModelsAnswer),

@@ -3,7 +3,6 @@
 Every refusal names the field and never repeats the value. Not here: the messages themselves.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
 from pydantic import (
@@ -18,6 +17,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from agent_host.core.errors import InvalidRequest
+from agent_host.lsp.message import is_object
 
 
 class Params(BaseModel):
@@ -47,8 +47,10 @@ class Told(BaseModel):
 _Heard = TypeVar("_Heard", bound=BaseModel)
 
 
-def read(model: type[_Heard], params: Mapping[str, object]) -> _Heard:
+def read(model: type[_Heard], params: object) -> _Heard:
     """Check params; raises InvalidRequest with the path of the first bad field in `field`."""
+    if not is_object(params):
+        raise InvalidRequest("params: Input should be an object.", field="params")
     try:
         return model.model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
