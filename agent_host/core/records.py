@@ -171,16 +171,16 @@ class DeltaPage:
     more: bool
 
 
+ProblemCode = Literal["unavailable", "newer", "failed", "overrun", "lost"]
+"""Can't be opened; made by a newer version; disk full, locked, read-only, connection lost; too much
+at once; another host has taken the session over."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreProblem:
-    """Why something is not stored; `runs` are the runs that are not whole because of it.
+    """Why something is not stored; `runs` are the runs that are not whole because of it."""
 
-    Codes: unavailable (can't be opened), newer (made by a newer version), failed (disk full,
-    locked, read-only, connection lost), overrun (too much at once), lost (another host has taken
-    the session over).
-    """
-
-    code: Literal["unavailable", "newer", "failed", "overrun", "lost"]
+    code: ProblemCode
     message: str
     runs: tuple[str, ...] = ()
 
