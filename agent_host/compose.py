@@ -45,7 +45,7 @@ from agent_host.session.judge import Judge
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
 from agent_host.settings import state_dirs
-from agent_host.store import open_store
+from agent_host.store import SqlStore
 
 RUNTIMES = (SDK,)
 _WARNING = 2
@@ -71,7 +71,7 @@ def make_host(edge: Edge) -> Host:
         environment=environment,
         log=partial(log.info, "action server: %s"),
     )
-    edge.tasks.create_task(actions.run())
+    edge.tasks.create_task(actions.supervise())
     workspace = Workspace(
         dirs,
         environment,
@@ -88,7 +88,11 @@ def make_host(edge: Edge) -> Host:
         state_dir=dirs.state,
         on_cancel=lambda run_id: manager.stop_soon(run_id),
     )
-    store = open_store(dirs.state, on_problem=partial(_tell_problem, edge))
+    store = SqlStore(
+        dirs.state / "sessions.sqlite",
+        new_id=_new_id,
+        on_problem=partial(_tell_problem, edge),
+    )
     runtimes = _Runtimes(workspace.credentials)
     manager = SessionManager(
         _staff(workspace, editor, actions, store, grants, trust, runtimes), edge.tasks

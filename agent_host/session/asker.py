@@ -25,7 +25,7 @@ CANNOT_ASK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Outcome:
     """How a question ended. `by_user`: a person said no, and `reason` may hold their words."""
 
     allowed: bool
@@ -63,20 +63,20 @@ class Asker:
         call_id: str,
         diff: str | None,
         tell: Callable[[Delta], None],
-    ) -> Verdict:
+    ) -> Outcome:
         """Ask about an action; an answer that lasts is remembered."""
         asking = Asking(self._session_id, run_id, call_id, diff=diff)
         question = question_for(judged.subject, judged.decision, judged.policy, asking)
         async with self._turn:
             answer = await self._put(question, tell)
-        verdict = _verdict(answer)
+        verdict = _outcome(answer)
         if verdict.allowed and answer.option is not None:
             self._remember(answer.option, judged)
         return verdict
 
     async def trusts(
         self, root: str, *, run_id: str, call_id: str, tell: Callable[[Delta], None]
-    ) -> Verdict:
+    ) -> Outcome:
         """Ask whether the workspace is trusted, unless that was answered meanwhile."""
         question = trust_question(
             root,
@@ -87,8 +87,8 @@ class Asker:
         )
         async with self._turn:
             if self._trust.trusted(root):
-                return Verdict(allowed=True)  # answered for another call meanwhile
-            verdict = _verdict(await self._put(question, tell))
+                return Outcome(allowed=True)  # answered for another call meanwhile
+            verdict = _outcome(await self._put(question, tell))
             if verdict.allowed:
                 self._trust.trust(root)
             return verdict
@@ -125,11 +125,11 @@ class Asker:
         self._grants.add(key, scope, session_id=self._session_id, root=judged.root, role=role)
 
 
-def _verdict(answer: Answer) -> Verdict:
+def _outcome(answer: Answer) -> Outcome:
     option = answer.option
     if option is None:
-        return Verdict(allowed=False, reason=answer.reason or "the question was not answered")
+        return Outcome(allowed=False, reason=answer.reason or "the question was not answered")
     if option.kind == "deny":
         said = f"The user says: {answer.reason}" if answer.reason else "the user denied it"
-        return Verdict(allowed=False, reason=said, by_user=True)
-    return Verdict(allowed=option.kind in ("allowOnce", "allowSession", "allowWorkspace"))
+        return Outcome(allowed=False, reason=said, by_user=True)
+    return Outcome(allowed=option.kind in ("allowOnce", "allowSession", "allowWorkspace"))

@@ -53,7 +53,12 @@ class Changes:
     """Plans and makes changes. `saves` says whether clean buffers are saved after an edit."""
 
     def __init__(
-        self, editor: Editor, actions: Actions, *, show: Callable[[str], str], saves: Callable[[], bool]
+        self,
+        editor: Editor,
+        actions: Actions,
+        *,
+        show: Callable[[str], str],
+        saves: Callable[[], bool],
     ) -> None:
         self._editor = editor
         self._actions = actions

@@ -14,7 +14,7 @@ from agent_host.core.events import Delta, Edited, Logged
 from agent_host.core.model import Role, ToolCall, ToolResult
 from agent_host.core.permission import Decision
 from agent_host.permissions.explain import explain
-from agent_host.session.asker import Asker, Verdict
+from agent_host.session.asker import Asker, Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
 from agent_host.session.changes import Change, Changes, Moved
 from agent_host.session.hands import Hands
@@ -177,7 +177,7 @@ class Gate:
         self._tell(Logged("permissions", explain(judged.decision)))
         return judged
 
-    async def _ask(self, judged: Judged, call_id: str, change: Change | None) -> Verdict:
+    async def _ask(self, judged: Judged, call_id: str, change: Change | None) -> Outcome:
         if change is not None:
             self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
         return await self._crew.asker.may(
