@@ -1,0 +1,62 @@
+"""Judging file names by patterns: globs, and the lists of secret-looking names. Pure."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+
+def is_secret(path: str, patterns: Sequence[str]) -> bool:
+    """Whether the last part of `path` looks like a secret.
+
+    Patterns are globs over the name, upper and lower case alike; one that begins with `!` takes
+    back what earlier ones said.
+    """
+    name = path.rstrip("/").rpartition("/")[2].casefold()
+    secret = False
+    for pattern in patterns:
+        if glob(pattern.removeprefix("!").casefold()).fullmatch(name):
+            secret = not pattern.startswith("!")
+    return secret
+
+
+def matches_glob(relative: str, pattern: str) -> bool:
+    """As ripgrep's --glob: without `/` it is about the name alone, `!` turns it round."""
+    wanted = not pattern.startswith("!")
+    bare = pattern.removeprefix("!")
+    if "/" in bare.rstrip("/"):
+        return wanted == bool(glob(bare.strip("/")).fullmatch(relative))
+    names = relative.split("/")
+    return wanted == any(glob(bare.rstrip("/")).fullmatch(name) for name in names)
+
+
+@lru_cache(maxsize=256)
+def glob(pattern: str) -> re.Pattern[str]:
+    """A glob as a regular expression: `*` and `?` stay within a part, `**` does not."""
+    return re.compile(_translated(pattern), re.DOTALL)
+
+
+def _translated(pattern: str) -> str:
+    out: list[str] = []
+    position = 0
+    while position < len(pattern):
+        rest = pattern[position:]
+        if rest.startswith("**/"):
+            out.append("(?:.*/)?")
+            position += 3
+        elif rest.startswith("**"):
+            out.append(".*")
+            position += 2
+        elif rest[0] == "[" and "]" in rest[2:]:
+            end = rest.index("]", 2)
+            body = rest[1:end].replace("\\", "\\\\").replace("[", "\\[")
+            out.append(f"[{'^' + body[1:] if body[0] in '!^' else body}]")
+            position += end + 1
+        elif rest[0] == "{" and "}" in rest:
+            end = rest.index("}")
+            parts = rest[1:end].split(",")
+            out.append("(?:" + "|".join(map(_translated, parts)) + ")")
+            position += end + 1
+        else:
+            out.append({"*": "[^/]*", "?": "[^/]"}.get(rest[0], re.escape(rest[0])))
+            position += 1
+    return "".join(out)
