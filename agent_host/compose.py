@@ -86,7 +86,7 @@ def make_host(edge: Edge) -> Host:
         edge,
         documents,
         state_dir=dirs.state,
-        on_cancel=lambda run_id: manager.stop_soon(run_id),
+        on_cancel=lambda run_id: manager.stop_soon(run_id),  # noqa: PLW0108 - made below
     )
     store = SqlStore(
         dirs.state / "sessions.sqlite",

@@ -13,7 +13,7 @@ from agent_host.app.diagnostics import RoleDiagnostics
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
-from agent_host.core.errors import AgentHostError, InvalidRequest
+from agent_host.core.errors import ActionFailed, AgentHostError, InvalidRequest
 from agent_host.core.model import JsonObject, ModelInfo, RunRequest, RunResult
 from agent_host.core.ports import Actions
 from agent_host.core.records import SessionStore
@@ -97,8 +97,15 @@ class Application:
 
     async def _warm_up(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._parts.start_actions())
+            tasks.create_task(self._start_actions())
             tasks.create_task(self._parts.warm())
+
+    async def _start_actions(self) -> None:
+        try:
+            await self._parts.start_actions()
+        except ActionFailed as failure:
+            # Nobody has asked for an action yet; whoever does is told.
+            log.warning("The action server is not ready: %s", failure.reason)
 
     # ---- requests
 
