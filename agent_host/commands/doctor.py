@@ -4,12 +4,14 @@ import argparse
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
-from agent_host.doctor import Report, examine, names
+from agent_host.doctor import LocalServer, Report, examine, names
+
+_NO_SERVER = "none answers on the usual ports; set LOCAL_BASE_URL for another address"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,56 +26,45 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         screen.write(json.dumps(_as_json(report), indent=2) + "\n")
     else:
-        for title, lines in _sections(report):
+        for title, lines in _sections(report).items():
             screen.line(title, "bold")
             for line in lines:
                 screen.line(f"  {line}")
     return 1 if report.problems else 0
 
 
-def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+def _sections(report: Report) -> Mapping[str, list[str]]:
     situation = report.situation
-    yield "Model", [report.model or f"none: {report.model_problem}"]
-    yield "Keys and addresses", [_credential(each) for each in _as_json_keys(report)]
-    yield (
-        "Local servers",
-        [
-            f"{server.name} at {server.base_url}: {names(server.models) or 'no models'}"
-            for server in report.servers
-        ]
-        or ["none answers on the usual ports; set LOCAL_BASE_URL for another address"],
-    )
-    yield (
-        "Roles",
-        [
-            f"{role.name}: {role.description} ({role.source})"
-            for role in situation.shelf.roles.values()
-        ],
-    )
-    yield "Sandbox for commands", [report.sandbox]
-    missing = [name for name, path in report.programs.items() if path is None]
-    yield (
-        "Programs",
-        [
-            *(f"{name}: {path}" for name, path in report.programs.items() if path),
-            *(
-                [f"not found: {', '.join(missing)} (searched {report.search_path})"]
-                if missing
-                else []
-            ),
-        ],
-    )
-    yield (
-        "Directories",
-        [
+    roles = situation.shelf.roles.values()
+    return {
+        "Model": [report.model or f"none: {report.model_problem}"],
+        "Keys and addresses": [_credential(each) for each in _as_json_keys(report)],
+        "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
+        "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
+        "Sandbox for commands": list(report.sandboxes) or ["none"],
+        "Programs": _programs(report),
+        "Directories": [
             f"settings: {situation.dirs.config_file}",
             f"your roles: {situation.dirs.roles}",
             f"state: {situation.dirs.state}",
             f"cache: {situation.dirs.cache}",
         ],
-    )
-    yield "Versions", [f"{name} {found or 'missing'}" for name, found in report.versions.items()]
-    yield "Problems", list(report.problems) or ["none"]
+        "Versions": [f"{name} {found or 'missing'}" for name, found in report.versions.items()],
+        "Problems": list(report.problems) or ["none"],
+    }
+
+
+def _programs(report: Report) -> list[str]:
+    found = [f"{name}: {path}" for name, path in report.programs.items() if path]
+    missing = [name for name, path in report.programs.items() if path is None]
+    if missing:
+        found.append(f"not found: {', '.join(missing)} (searched {report.search_path})")
+    return found
+
+
+def _server(server: LocalServer) -> str:
+    models = names(server.models) or "no models"
+    return f"{server.name}: {models} (to use it: LOCAL_BASE_URL={server.base_url})"
 
 
 def _credential(each: dict[str, object]) -> str:
@@ -110,7 +101,7 @@ def _as_json(report: Report) -> dict[str, object]:
         "roles": [
             {"name": role.name, "source": role.source} for role in situation.shelf.roles.values()
         ],
-        "sandbox": report.sandbox,
+        "sandboxes": list(report.sandboxes),
         "programs": dict(report.programs),
         "searchPath": report.search_path,
         "directories": {
