@@ -119,7 +119,7 @@ def parse_script(text: str, source: str) -> Script:
         script = _script(read_yaml(text), source, problems)
     except YamlError as error:
         raise ModelNotFound(
-            f"The script {source} is broken: {error.line}: {error.reason}"
+            f"The script {source} is broken: line {error.line}: {error.reason}"
         ) from error
     if problems:
         lines = "; ".join(f"line {p.line}: `{p.name}` {p.reason}" for p in problems[:5])
@@ -149,7 +149,9 @@ def _turn(turn: Located, name: str, problems: list[Problem]) -> Iterator[Step]:
     for found in (turn,) if turn.items is None else turn.items:
         fields = Fields(found, problems, name)
         keys = [key for key in found.fields or () if key in _STEPS]
-        if not keys:
+        for key in _STEPS:
+            fields.get(key)  # so that the nearest of all is named for one that is not known
+        if found.fields is not None and not found.fields:
             fields.report(None, f"must hold steps: {', '.join(_STEPS)}.")
         for key in keys:
             yield from _STEPS[key](fields, key)

@@ -113,7 +113,7 @@ class RunLoop:
         turn, self._turns = self._turns, self._turns + 1
         self._answer = None
         items = repaired(self._memory.items, self._request.model)
-        answer = await self._owned(_caught(self._asker.ask(items, turn)))
+        answer = await self._owned(self._ask(items, turn))
         if isinstance(answer, Trouble):
             raise answer
         if answer.finish != "stop":
@@ -123,6 +123,12 @@ class RunLoop:
         self._answer = answer
         self._memory.add(answer.items)
         return answer
+
+    async def _ask(self, items: tuple[Item, ...], turn: int) -> ModelAnswer | Trouble:
+        try:
+            return await self._asker.ask(items, turn)
+        except Trouble as trouble:
+            return trouble  # as a value, because an exception would end the TaskGroup
 
     def knows(self, tool: str) -> bool:
         """Whether the run offers a tool of that name."""
@@ -184,14 +190,6 @@ def _too_much_output(detail: str | None) -> RuntimeFailed:
         f"The model's answer was cut at its output limit{said}: ask for it in smaller parts.",
         cause="output_length",
     )
-
-
-async def _caught(work: Coroutine[object, object, _T]) -> _T | Trouble:
-    """Trouble as a value, because an exception would end the TaskGroup."""
-    try:
-        return await work
-    except Trouble as trouble:
-        return trouble
 
 
 def _tool_call(call: Called) -> ToolCall:
