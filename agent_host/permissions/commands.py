@@ -62,10 +62,10 @@ class _Case:
             yield self.place(word)
 
     def place(self, word: str) -> str:
-        if word in self.subject.operands:
-            return self.subject.operands[word]
-        if word.startswith("~") and self.policy.home:
+        if word.startswith("~") and self.policy.home and isinstance(self.command, NotPlain):
             word = self.policy.home + word[1:]
+        elif word in self.subject.operands:
+            return self.subject.operands[word]
         return paths.resolve(self.cwd, word)
 
 
@@ -78,7 +78,8 @@ def _place(case: _Case) -> Decision | None:
 def _hard(case: _Case) -> Decision | None:
     """A filter for what must never run; the wall is the sandbox."""
     for argv in _all(case):
-        places = [case.place(word.split("=", 1)[-1]) for word in argv[1:] if word[:1] != "-"]
+        words = [word.split("=", 1)[-1] for word in argv[1:] if word[:1] != "-"]
+        places = [case.place(word) for word in words if word]
         if any(place.startswith(_DEVICES + _DEVICES_MORE) for place in places):
             return deny("hard", "it names a disk or the machine's memory")
         if base(argv[0]) in _REMOVERS and any(_holds(case.policy.roots, p) for p in places):

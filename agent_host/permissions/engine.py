@@ -52,7 +52,7 @@ def _input(subject: Subject, policy: Policy) -> Decision | None:
     del policy
     if subject.external is None and subject.action not in ACTIONS:
         return deny("input", f"there is no action {subject.action!r}")
-    if (subject.external is not None) != subject.action.startswith("mcp:"):
+    if subject.external is not None and subject.action != f"mcp:{subject.external}":
         return deny("input", "the tool and its action do not belong together")
     for path in (subject.path, subject.true_path, subject.cwd):
         if path is not None and (reason := paths.sane(path)):

@@ -141,6 +141,10 @@ class _Reader:
     def _build(self, effect: Effect, fields: Mapping[object, object]) -> Rule | None:
         argv = self._argv(fields)
         path = self._path(fields)
+        if path is not None and argv is not None:
+            self.errors.append("a rule has a path or a command, not both")
+        if self.errors:
+            return None
         action = self._action(fields, path=path, argv=argv)
         network = fields.get("network", False)
         reason = fields.get("reason")
@@ -148,8 +152,6 @@ class _Reader:
             self.errors.append("`network` is true or false")
         if reason is not None and not isinstance(reason, str):
             self.errors.append("`reason` is a text")
-        if path is not None and argv is not None:
-            self.errors.append("a rule has a path or a command, not both")
         if self.errors or action is None:
             return None
         if effect == "allow" and argv and argv[-1] == ANY_MORE and _too_wide(argv):
