@@ -68,6 +68,8 @@ def narrowed(child: Role, parent: Role) -> Role:
     inherited; allow rules are not.
     """
     skills = {skill for skill in child.skills if _keeps(skill, parent)}
+    if "mcp" in child.skills and "mcp" not in skills:
+        skills |= {skill for skill in parent.skills if skill.startswith("mcp:")}
     programs = child.programs
     if "terminal" not in parent.skills:
         wanted = parent.programs if "terminal" in child.skills else child.programs

@@ -36,4 +36,4 @@ def explain(decision: Decision) -> str:
     source = _SOURCES.get(decision.source, decision.source)
     rule = f" `{line(decision.rule, _LENGTH)}`" if decision.rule else ""
     where = f" ({line(decision.where, _LENGTH)})" if decision.where else ""
-    return f"{verb}: {source}{rule}{where}; {line(decision.reason, _LENGTH)}."
+    return f"{verb}: {source}{rule}{where}; {line(decision.reason.rstrip('.'), _LENGTH)}."
