@@ -68,13 +68,10 @@ class MemoryStore:
         runtime: str | None = None,
     ) -> None:
         found = self.shelf.sessions.get(session_id)
+        named = {"role": role, "model": model, "runtime": runtime}
         if found is not None:
-            self.shelf.sessions[session_id] = replace(
-                found,
-                role=role or found.role,
-                model=model or found.model,
-                runtime=runtime or found.runtime,
-            )
+            values = {name: value for name, value in named.items() if value is not None}
+            self.shelf.sessions[session_id] = replace(found, **values)
             self._touch(session_id)
 
     def start_run(self, run: RunRecord) -> None:
@@ -292,7 +289,7 @@ class MemoryStore:
         self._touch(session_id)
 
     async def release(self, session_id: str) -> None:
-        if self.shelf.leases.get(session_id) == self._host:
+        if session_id in await self.renew():
             del self.shelf.leases[session_id]
             self._touch(session_id)
 
@@ -328,9 +325,8 @@ class MemoryStore:
 
     def _may_write(self, run_id: str) -> bool:
         self.shelf.heartbeats[self._host] = self._clock()
-        run = self.shelf.runs.get(run_id)
-        mine = run is not None and self.shelf.runners.get(run_id) == self._host
-        if not mine or run is None or run.status == "interrupted":
+        mine = run_id in self.shelf.runs and self.shelf.runners.get(run_id) == self._host
+        if not mine or self.shelf.runs[run_id].status == "interrupted":
             self._lose(run_id)
         return self.is_stored(run_id)
 
