@@ -8,7 +8,6 @@ MAX_BODY = 64 * 1024 * 1024
 MAX_HEADER = 16 * 1024
 
 _MAX_DIGITS = 18
-_KEPT_TAIL = 1024
 _NAME = b"content-length:"
 _TOKEN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -70,17 +69,19 @@ class Framer:
     def _take_line(self, found: list[bytes | FrameError]) -> bool:
         end = self._buffer.find(b"\n")
         size = len(self._buffer) if end < 0 else end + 1
-        if self._header_size + size > self._max_header:
+        if end >= 0:
+            self._header_size += size
+        if max(size, self._header_size) > self._max_header:
             self._report(found, "The header of the message is too long.")
             # The end of an overlong line may be the next message's header.
-            del self._buffer[: max(0, size - _KEPT_TAIL)]
+            cut = max(0, size - self._max_header // 2)
+            del self._buffer[:cut]
+            size -= cut
             self._header_size = 0
-            return end >= 0
         if end < 0:
             return False
         line = bytes(self._buffer[:size]).strip()
         del self._buffer[:size]
-        self._header_size += size
         if line:
             self._take_header(line.lower(), found)
         elif self._in_header:
@@ -91,8 +92,8 @@ class Framer:
         """Read one lower-case header line; others than Content-Length say nothing to us."""
         self._in_header = True
         name, colon, value = line.partition(b":")
-        if not (colon and _TOKEN.issuperset(name.strip())):
-            # Out of step (a body without its header): the next header ends this line.
+        if self._reported or not (colon and _TOKEN.issuperset(name.strip())):
+            # Out of step (say, a body without its header): the next header ends this line.
             _, colon, value = line.rpartition(_NAME)
         elif name.strip() + b":" != _NAME:
             return

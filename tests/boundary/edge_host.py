@@ -167,10 +167,15 @@ class EdgeHost:
             await asyncio.Event().wait()
         return {"name": name, "arguments": list(arguments)}
 
-    def in_code_points(self, uri: str, range: Range) -> Range:
+    def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002
         return range
 
-    def code_actions(self, uri: str, range: Range, context: JsonObject) -> Sequence[JsonObject]:
+    def code_actions(  # noqa: A002
+        self,
+        uri: str,
+        range: Range,
+        context: JsonObject,  # noqa: A002
+    ) -> Sequence[JsonObject]:
         return [{"title": "Explain", "command": {"title": "Explain", "command": uri}}]
 
     def code_lenses(self, uri: str) -> Sequence[JsonObject]:
