@@ -4,9 +4,6 @@ Invariant: the lines joined are the text, each but the last ends with CRLF, LF o
 with nothing. A keystroke costs one line, not the text.
 """
 
-import bisect
-from itertools import accumulate
-
 from agent_host.core.document import Position
 from agent_host.editing.text import ending_of, split_lines
 from agent_host.lsp.host import PositionEncoding
@@ -62,18 +59,6 @@ class Buffer:
         """A position in code points as the wire counts it."""
         line = self._lines[min(position.line, len(self._lines) - 1)]
         return Position(position.line, _to_units(line, position.character, encoding))
-
-
-class LineIndex:
-    """Where the lines of a fixed text begin: offsets to positions in code points."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *accumulate(len(line) for line in _lines_of(text))]
-
-    def position(self, offset: int) -> Position:
-        """The position of a character offset."""
-        line = bisect.bisect_right(self._starts, offset, hi=len(self._starts) - 1) - 1
-        return Position(line, offset - self._starts[line])
 
 
 def _lines_of(text: str) -> list[str]:
