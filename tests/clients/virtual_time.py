@@ -8,6 +8,7 @@ import selectors
 from collections.abc import Coroutine
 from typing import TypeVar
 
+_THREAD_SECONDS = 20.0
 _Result = TypeVar("_Result")
 
 
@@ -32,9 +33,13 @@ class _JumpingSelector(selectors.SelectSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None):
+        if timeout is None:
+            # Only a thread can still end the waiting.
+            events = super().select(_THREAD_SECONDS)
+            if not events:
+                raise RuntimeError("everybody waits and no timer is set")
+            return events
         events = super().select(0)
         if not events:
-            if timeout is None:
-                raise RuntimeError("everybody waits and no timer is set")
             self._loop.now += max(0.0, timeout)
         return events
