@@ -131,7 +131,8 @@ def _shared_client() -> httpx2.AsyncClient:
         limits=httpx2.Limits(max_connections=200, max_keepalive_connections=100),
         timeout=httpx2.Timeout(600, connect=10),
         mounts=direct,
-        follow_redirects=True,
+        # A redirect would take the key along to wherever it points.
+        follow_redirects=False,
     )
 
 

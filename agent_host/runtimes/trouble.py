@@ -4,8 +4,10 @@ No sentence ever holds a key. Not here: the vendors' exception classes; provider
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from agent_host.core.errors import (
     AgentHostError,
@@ -76,8 +78,9 @@ def trouble_of_status(
         case status if status == 400 and _TOO_LONG.search(complaint.message):
             error = too_long(vendor, model)
         case status:
+            did = "refused the request" if status < 500 else "failed"
             error = RuntimeFailed(
-                f"{vendor.label} refused the request with status {status}{said}.", status=status
+                f"{vendor.label} {did} with status {status}{said}.", status=status
             )
     again = complaint.status in _AGAIN or complaint.status >= 500
     return Trouble(error, again=again, after=complaint.after)
@@ -85,7 +88,7 @@ def trouble_of_status(
 
 def trouble_of_connection(vendor: Vendor, config: ProviderConfig, reason: str) -> Trouble:
     """The server can't be reached, or the connection was lost in the middle of an answer."""
-    where = f" at {config.base_url}" if config.base_url else ""
+    where = f" at {_shown(config.base_url)}" if config.base_url else ""
     error = RuntimeFailed(
         f"The connection to {vendor.label}{where} failed ({reason or 'no reason given'}): "
         "check the network and the URL, then try again."
@@ -98,6 +101,17 @@ def trouble_of_stream(vendor: Vendor, reason: str) -> Trouble:
     return Trouble(
         RuntimeFailed(f"The answer of {vendor.label} broke off ({reason}): try again."), again=True
     )
+
+
+@contextmanager
+def understood(vendor: Vendor) -> Generator[None]:
+    """An answer that is not as the vendor's protocol has it is Trouble and not a bug of ours."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise trouble_of_stream(
+            vendor, f"it can't be understood: {type(error).__name__}"
+        ) from error
 
 
 def too_long(vendor: Vendor, model: str) -> RuntimeFailed:
@@ -129,6 +143,12 @@ def _auth_sentence(vendor: Vendor, config: ProviderConfig, said: str) -> str:
 
 def _wait_sentence(after: float | None) -> str:
     return "wait a little" if after is None else f"wait {after:g} s"
+
+
+def _shown(url: str) -> str:
+    """The address without user, password and query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _said(message: str, config: ProviderConfig) -> str:

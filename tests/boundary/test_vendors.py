@@ -274,11 +274,13 @@ async def test_a_server_that_is_not_there_is_named(vendor: Vendor) -> None:
 
 
 @each_vendor
+@pytest.mark.parametrize("cleanly", [False, True], ids=["torn", "cleanly"])
 @pytest.mark.parametrize("place", ["nothing", "thinking", "text", "half_call", "call"])
 async def test_a_cut_stream_is_asked_again_only_while_nothing_was_said(
-    vendor: Vendor, place: Place
+    vendor: Vendor, place: Place, cleanly: bool
 ) -> None:
-    cut = Turn("Half." if place == "text" else "", thinking="Hm.", calls=(READ_A,), cut=place)
+    said = "Half." if place == "text" else ""
+    cut = Turn(said, thinking="Hm.", calls=(READ_A,), cut=place, cleanly=cleanly)
     gate = Gate()
     async with vendor(cut, Turn("Whole.")) as server:
         result, sink = await run(server, gate=gate)
@@ -295,6 +297,35 @@ async def test_a_cut_stream_is_asked_again_only_while_nothing_was_said(
             assert len(sink.retries) == 1
         assert server.refused == []
     assert gate.calls == []
+
+
+ODD_EVENTS = (
+    "{broken",
+    "null",
+    "[]",
+    "{}",
+    '"text"',
+    '{"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}}',
+    '{"type": "message_start"}',
+    '{"type": "response.completed"}',
+    '{"type": "response.output_item.done", "item": {"type": "message"}}',
+    '{"type": "response.output_text.delta"}',
+    '{"choices": [{"delta": {"tool_calls": [{"function": null}]}}]}',
+    '{"choices": [null]}',
+    '{"candidates": [{"content": {"parts": [{"functionCall": {"args": 5}}]}}]}',
+    '{"candidates": 5}',
+)
+
+
+@each_vendor
+@pytest.mark.parametrize("event", ODD_EVENTS)
+async def test_a_stream_that_makes_no_sense_is_typed(vendor: Vendor, event: str) -> None:
+    turn = Turn(raw=(f"{event}",))
+    async with vendor(*[turn] * 4) as server:
+        result, _ = await run(server)
+    assert result.status == "failed"
+    assert isinstance(result.error, RuntimeFailed)
+    assert "broke off" in result.error.message
 
 
 @each_vendor

@@ -5,6 +5,7 @@ Subclasses know their vendor: what a request must be like, and what the stream l
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
@@ -88,7 +89,8 @@ class VendorServer:
     def encode(self, data: Any) -> bytes:
         """One event of the stream."""
         if isinstance(data, str):
-            return f"data: {data}\n\n".encode()
+            found = re.search(r'"type": "([a-z_.]+)"', data)
+            return f"event: {found[1] if found else 'odd'}\ndata: {data}\n\n".encode()
         kind = f"event: {data['type']}\n" if "type" in data else ""
         return f"{kind}data: {json.dumps(data)}\n\n".encode()
 
@@ -150,7 +152,7 @@ class VendorServer:
                 except ConnectionError:
                     self.left.set()
                     raise
-        if turn.cut is not None:
+        if turn.cut is not None and not turn.cleanly:
             return False
         if turn.hang is not None:
             self.hanging.set()
@@ -162,6 +164,9 @@ class VendorServer:
         return True
 
     def _played(self, turn: Turn, body: dict[str, Any]) -> Frames:
+        if turn.raw:
+            yield from ((None, event) for event in turn.raw)
+            return
         for place, data in self.frames(turn, body):
             yield place, data
             if turn.error_in_stream and place == "text":

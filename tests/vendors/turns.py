@@ -39,6 +39,10 @@ class Turn:
     message: str = "as the test wants it"
     retry_after: float | None = None
     cut: Place | None = None
+    cleanly: bool = False
+    """The cut looks like the regular end of the body, as proxies make it."""
     hang: Place | None = None
+    raw: tuple[str, ...] = ()
+    """Events that are sent as they are in place of the answer; the stream then ends."""
     error_in_stream: bool = False
     """After the text comes an error event in place of the rest."""

@@ -32,6 +32,7 @@ from agent_host.runtimes.trouble import (
     trouble_of_connection,
     trouble_of_status,
     trouble_of_stream,
+    understood,
 )
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ class AnthropicProvider:
             raise self._trouble(error, ask.name) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise trouble_of_connection(_VENDOR, self._config, _reason(error)) from error
-        except (anthropic.APIError, ValueError) as error:
-            raise trouble_of_stream(_VENDOR, "it can't be understood") from error
+        except anthropic.APIError as error:
+            raise trouble_of_stream(_VENDOR, error.message) from error
 
     async def _stream(
         self, client: anthropic.AsyncAnthropic, ask: ModelAsk, emit: Emit
@@ -112,10 +113,11 @@ class AnthropicProvider:
             stream=True,
         )
         reader = _Reader(ask, emit)
-        async with stream:
-            async for event in stream:
-                reader.read(event)
-        return reader.answer()
+        with understood(_VENDOR):
+            async with stream:
+                async for event in stream:
+                    reader.read(event)
+            return reader.answer()
 
     def _trouble(self, error: anthropic.APIStatusError, model: str) -> Trouble:
         # An error in mid-stream comes with the status 200 of the stream.

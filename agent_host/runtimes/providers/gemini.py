@@ -34,6 +34,7 @@ from agent_host.runtimes.trouble import (
     trouble_of_connection,
     trouble_of_status,
     trouble_of_stream,
+    understood,
 )
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ class GeminiProvider:
         except httpx2.TransportError as error:
             reason = f"{type(error).__name__}: {error}"
             raise trouble_of_connection(_VENDOR, self._config, reason) from error
-        except ValueError as error:
-            raise trouble_of_stream(_VENDOR, "it can't be understood") from error
 
     async def _stream(self, client: genai.Client, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         thinks = types.ThinkingConfig(include_thoughts=True) if self._thinks(ask.name) else None
@@ -112,10 +111,11 @@ class GeminiProvider:
         )
         reader = _Reader(ask, emit)
         chunks = cast("AsyncGenerator[types.GenerateContentResponse]", stream)
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                reader.read(chunk)
-        return reader.answer()
+        with understood(_VENDOR):
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    reader.read(chunk)
+            return reader.answer()
 
     def _thinks(self, name: str) -> bool:
         old = re.match(r"(models/)?(gemini-(1|2\.0)|gemma|learnlm)", name)

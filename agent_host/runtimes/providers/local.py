@@ -18,7 +18,7 @@ from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import AgentSaid, Called, Item, Reasoned, Returned, UserSaid
 from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
 from agent_host.runtimes.providers.openai_errors import as_trouble
-from agent_host.runtimes.trouble import Vendor, trouble_of_stream
+from agent_host.runtimes.trouble import Vendor, trouble_of_stream, understood
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -78,10 +78,11 @@ class LocalProvider:
             stream_options=options if self._counts_tokens else openai.omit,
         )
         reader = _Reader(ask, emit)
-        async with stream:
-            async for chunk in stream:
-                reader.read(chunk)
-        return reader.answer()
+        with understood(_VENDOR):
+            async with stream:
+                async for chunk in stream:
+                    reader.read(chunk)
+            return reader.answer()
 
 
 # ---- asking

@@ -23,7 +23,7 @@ from agent_host.runtimes.conversation import (
 )
 from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
 from agent_host.runtimes.providers.openai_errors import as_trouble, trouble_of_code
-from agent_host.runtimes.trouble import Vendor, trouble_of_stream
+from agent_host.runtimes.trouble import Vendor, trouble_of_stream, understood
 
 if TYPE_CHECKING:
     from openai.types.responses import (
@@ -91,10 +91,11 @@ class OpenAIProvider:
             stream=True,
         )
         reader = _Reader(ask, emit, self._config)
-        async with stream:
-            async for event in stream:
-                reader.read(event)
-        return reader.answer()
+        with understood(_VENDOR):
+            async with stream:
+                async for event in stream:
+                    reader.read(event)
+            return reader.answer()
 
 
 # ---- asking

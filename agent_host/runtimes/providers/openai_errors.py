@@ -15,7 +15,6 @@ from agent_host.runtimes.trouble import (
     retry_after,
     trouble_of_connection,
     trouble_of_status,
-    trouble_of_stream,
 )
 
 _STATUS_OF_CODE = {
@@ -47,8 +46,6 @@ async def as_trouble(vendor: Vendor, config: ProviderConfig, model: str) -> Asyn
         raise trouble_of_code(
             vendor, config, model, error.code or error.type, _said(error)
         ) from error
-    except ValueError as error:
-        raise trouble_of_stream(vendor, "it can't be understood") from error
 
 
 def trouble_of_code(
