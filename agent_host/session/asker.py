@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent_host.core.events import Answered, Asked, Delta
+from agent_host.core.errors import AgentHostError
+from agent_host.core.events import Answered, Asked, Delta, Logged
 from agent_host.core.permission import Answer, Option, Question
 from agent_host.core.ports import Editor
 from agent_host.core.records import SessionStore
@@ -69,10 +70,10 @@ class Asker:
         question = question_for(judged.subject, judged.decision, judged.policy, asking)
         async with self._turn:
             answer = await self._put(question, tell)
-        verdict = _outcome(answer)
-        if verdict.allowed and answer.option is not None:
-            self._remember(answer.option, judged)
-        return verdict
+        outcome = _outcome(answer)
+        if outcome.allowed and answer.option is not None:
+            self._remember(answer.option, judged, tell)
+        return outcome
 
     async def trusts(
         self, root: str, *, run_id: str, call_id: str, tell: Callable[[Delta], None]
@@ -88,10 +89,8 @@ class Asker:
         async with self._turn:
             if self._trust.trusted(root):
                 return Outcome(allowed=True)  # answered for another call meanwhile
-            verdict = _outcome(await self._put(question, tell))
-            if verdict.allowed:
-                self._trust.trust(root)
-            return verdict
+            outcome = _outcome(await self._put(question, tell))
+            return self._keep_trust(root) if outcome.allowed else outcome
 
     async def _put(self, question: Question, tell: Callable[[Delta], None]) -> Answer:
         """Ask now; the caller holds the session's turn to ask."""
@@ -110,7 +109,16 @@ class Asker:
             tell(Answered(question.call_id, chosen, answer.reason))
         return answer
 
-    def _remember(self, option: Option, judged: Judged) -> None:
+    def _keep_trust(self, root: str) -> Outcome:
+        try:
+            self._trust.trust(root)
+        except (OSError, AgentHostError) as error:
+            reason = f"that the folder is trusted could not be kept: {error}"
+            return Outcome(allowed=False, reason=reason)
+        return Outcome(allowed=True)
+
+    def _remember(self, option: Option, judged: Judged, tell: Callable[[Delta], None]) -> None:
+        """Keep an answer that lasts; if that fails it holds for this call, which is said."""
         scope = scope_of(option)
         subject, policy = judged.subject, judged.policy
         if scope is None or scope not in judged.decision.remember:
@@ -122,7 +130,10 @@ class Asker:
         if key is None:
             return
         role = policy.role.name
-        self._grants.add(key, scope, session_id=self._session_id, root=judged.root, role=role)
+        try:
+            self._grants.add(key, scope, session_id=self._session_id, root=judged.root, role=role)
+        except (OSError, AgentHostError) as error:
+            tell(Logged("permissions", f"Allowed once only; it can't be remembered: {error}"))
 
 
 def _outcome(answer: Answer) -> Outcome:

@@ -5,8 +5,9 @@ returns when nothing is in it any more. Not here: what a rule means (permissions
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.core.actions import Action, EditFile, WriteFile
 from agent_host.core.errors import ActionFailed
@@ -21,6 +22,8 @@ from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
 from agent_host.tools import ToolProblem, parse
+
+log = logging.getLogger(__name__)
 
 MAX_DENIALS = 3
 """So many denials in a row end the run."""
@@ -122,6 +125,9 @@ class Gate:
         except asyncio.CancelledError:
             life.end(stopped())
             raise
+        except Exception:
+            log.exception("call %s broke", life.call.call_id)
+            result = _broken(life)
         self._denials = self._denials + 1 if result.status == "denied" else 0
         result = life.end(result)
         if self._denials >= MAX_DENIALS:
@@ -174,6 +180,9 @@ class Gate:
             )
             if trusts.allowed:
                 judged = await self._crew.judge.judge(action, scene.role, scene.session_id)
+            else:
+                why = f"{judged.decision.reason} ({trusts.reason})"
+                judged = replace(judged, decision=replace(judged.decision, reason=why))
         self._tell(Logged("permissions", explain(judged.decision)))
         return judged
 
@@ -195,3 +204,10 @@ class Gate:
         did = "Created" if change.before is None else "Changed"
         text = f"{did} {name}, {change.size} lines of the diff. {note}".rstrip()
         return ToolResult("ok", text, f"{did} {name}")
+
+
+def _broken(life: CallLife) -> ToolResult:
+    """A fault of ours lets nothing pass; once an action is running its end is not known."""
+    if life.state == "running":
+        return failed("The host broke while doing it; look whether it was done.")
+    return denied("the host broke while judging it")

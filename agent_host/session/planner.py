@@ -63,7 +63,9 @@ class Planner:
         self, request: RunRequest, session: Session, role: Role, settings: Settings
     ) -> tuple[str, str]:
         runtime = request.runtime or session.runtime or role.runtime or settings.runtime or SDK
-        model = request.model or session.model or role.model or settings.model
+        # Another role than before brings its own model.
+        before = session.model if request.role in (None, session.role) else None
+        model = request.model or before or role.model or settings.model
         if model in self.runtimes and request.runtime is None:
             runtime = model
         if runtime not in self.runtimes:

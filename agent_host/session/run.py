@@ -105,6 +105,20 @@ class Run:
         plan, editor = self.plan, self._around.editor
         self._tell(self._system, Started(plan.role.name, plan.model, plan.runtime_name))
         await editor.begin_progress(plan.run_id, f"Agent: {plan.role.name}", plan.progress_token)
+        try:
+            await self._work_through()
+        except Exception:
+            # Whatever broke, the editor is told that the run has ended.
+            log.exception("run %s broke", plan.run_id)
+            self._outcome = _broke()
+        result = self._result(self._early or self._outcome or _nothing())
+        self._around.store.end_run(result)
+        self._tell(self._system, _ended(result, self._early or self._outcome))
+        editor.end_progress(plan.run_id, _farewell(result))
+        return result
+
+    async def _work_through(self) -> None:
+        """Converse until the runtime ends or is ended, then clean up."""
         async with asyncio.TaskGroup() as tasks:
             gate = self._gate(tasks)
             self._work = tasks.create_task(self._converse(gate))
@@ -118,11 +132,6 @@ class Run:
                 self._work.cancel()
                 await gate.close()
                 await asyncio.wait((self._work,))
-        result = self._result(self._early or self._outcome or _nothing())
-        self._around.store.end_run(result)
-        self._tell(self._system, _ended(result, self._early or self._outcome))
-        editor.end_progress(plan.run_id, _farewell(result))
-        return result
 
     def stop(self, reason: str = "stopped by the user") -> None:
         """End the run early; `execute` returns once it is gone."""
@@ -207,8 +216,7 @@ class Run:
         except Exception:
             # A runtime is other people's code: the run must end with a reason all the same.
             log.exception("run %s: the runtime %s broke", plan.run_id, plan.runtime_name)
-            broke = RuntimeFailed("The runtime broke; the host's log says where. Try again.")
-            self._outcome = RuntimeResult("failed", "", error=broke)
+            self._outcome = _broke()
 
     # ---- telling
 
@@ -265,6 +273,11 @@ class _Timers:
     def cancel(self) -> None:
         for handle in self._handles:
             handle.cancel()
+
+
+def _broke() -> RuntimeResult:
+    broke = RuntimeFailed("The runtime broke; the host's log says where. Try again.")
+    return RuntimeResult("failed", "", error=broke)
 
 
 def _nothing() -> RuntimeResult:
