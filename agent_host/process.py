@@ -12,7 +12,6 @@ import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from agent_host.action_wire import Lines, WireError
 
@@ -48,6 +47,7 @@ class ChildProcess:
         self._transport = transport
         self._protocol = protocol
         self._mark = mark
+        self._finished = False
         self.pid: int = transport.get_pid()
 
     @classmethod
@@ -105,6 +105,8 @@ class ChildProcess:
 
         Nothing of the tree is left when this returns, even if it is cancelled meanwhile.
         """
+        if self._finished:
+            return self._exit()
         try:
             self.close_input()
             if not await self._ended_within(eof_grace):
@@ -115,6 +117,7 @@ class ChildProcess:
             for _ in range(_KILL_ROUNDS):
                 if not self._signal(signal.SIGKILL):
                     break
+            self._finished = True
             try:
                 await self._ended_within(_KILL_SECONDS)
             finally:
@@ -134,12 +137,10 @@ class ChildProcess:
 
     def _signal(self, number: signal.Signals) -> int:
         pids = tree(self.pid, self._mark)
-        root = _read_process(self.pid)
-        if not self._protocol.exited.done() and (root is None or root.alive):
-            pids.add(self.pid)
+        if not self._protocol.exited.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
-        for pid in pids - {self.pid}:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
         return len(pids)
@@ -152,56 +153,64 @@ class ChildProcess:
 
 
 def tree(pid: int, mark: str) -> set[int]:
-    """The live processes of a tree, its root left out.
+    """The live processes of a tree.
 
-    Those are: descendants of `pid`, members of its session, and whoever carries `mark` in its
+    Those are: `pid`, its descendants, members of its session, and whoever carries `mark` in its
     environment. Empty where there is no /proc.
     """
-    processes = [_read_process(int(each)) for each in _numbers(Path("/proc"))]
-    alive = [each for each in processes if each is not None and each.alive]
-    found = {pid}
-    while True:
-        more = {each.pid for each in alive if each.parent in found or each.session == pid}
-        if more <= found:
-            break
+    alive = {each.pid: each for each in map(_read_process, _pids()) if each is not None}
+    found = {pid} | {each.pid for each in alive.values() if each.session == pid}
+    while more := {each.pid for each in alive.values() if each.parent in found} - found:
         found |= more
+    # A process older than the root can't come from it, which spares most of the reading.
+    since = alive[pid].started if pid in alive else 0
     wanted = f"{TREE_VARIABLE}={mark}".encode()
-    found |= {each.pid for each in alive if each.pid not in found and _marked(each.pid, wanted)}
-    return found - {pid, os.getpid()}
+    for each in alive.values():
+        if each.started >= since and each.pid not in found and _marked(each.pid, wanted):
+            found.add(each.pid)
+    return (found & alive.keys()) - {os.getpid()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Process:
     pid: int
-    alive: bool
     parent: int
     session: int
+    started: int
 
 
-def _numbers(folder: Path) -> list[str]:
+def _pids() -> list[int]:
     try:
-        return [name for name in os.listdir(folder) if name.isdecimal()]  # noqa: PTH208
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
     except OSError:
         return []
 
 
 def _read_process(pid: int) -> _Process | None:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
     # The name in parentheses may itself hold parentheses and blanks.
-    fields = stat.rpartition(")")[2].split()
+    fields = _read(f"/proc/{pid}/stat", 4096).rpartition(b")")[2].split()
     # A "zombie" with threads is alive: only its first thread has ended.
-    alive = fields[0] not in ("Z", "X") or int(fields[17]) > 1
-    return _Process(pid, alive, int(fields[1]), int(fields[3]))
+    if not fields or (fields[0] in (b"Z", b"X") and int(fields[17]) < 2):
+        return None
+    return _Process(pid, int(fields[1]), int(fields[3]), int(fields[19]))
 
 
 def _marked(pid: int, wanted: bytes) -> bool:
+    return wanted in _read(f"/proc/{pid}/environ", 4 * 1024 * 1024).split(b"\0")
+
+
+def _read(path: str, size: int) -> bytes:
+    # There may be thousands of these to read at once: no buffers, no decoding.
     try:
-        return wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return b""
+    try:
+        return os.read(descriptor, size)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 class _Protocol(asyncio.SubprocessProtocol):

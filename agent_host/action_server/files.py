@@ -3,6 +3,8 @@
 import hashlib
 import os
 import stat
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
 
 from agent_host.action_server.failure import Failure, from_os_error
 from agent_host.action_server.roots import (
@@ -137,12 +139,22 @@ def _missing(roots: Roots, path: str) -> Facts:
     while True:
         current, name = split(current)
         names.insert(0, name)
+        with suppress(_NotThere), _folder(roots, current) as folder:
+            return _missing_beneath(folder, path, names)
+
+
+class _NotThere(Exception):
+    """Not a directory that exists."""
+
+
+@contextmanager
+def _folder(roots: Roots, path: str) -> Generator[int]:
+    with ExitStack() as stack:
         try:
-            with roots.opened(current, O_FOLDER) as folder:
-                return _missing_beneath(folder, path, names)
+            folder = stack.enter_context(roots.opened(path, O_FOLDER))
         except Failure as failure:
-            if failure.code != "not_found":
-                raise
+            raise (_NotThere if failure.code == "not_found" else failure) from None
+        yield folder
 
 
 def _missing_beneath(folder: int, path: str, names: list[str]) -> Facts:

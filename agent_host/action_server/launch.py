@@ -69,12 +69,14 @@ def _wait(child: int) -> int | None:
 def _kill_all() -> int:
     left = 0
     deadline = time.monotonic() + _KILL_SECONDS
-    while (alive := descendants(os.getpid())) and time.monotonic() < deadline:
-        left = max(left, len(alive))
+    while time.monotonic() < deadline:
+        _reap()
+        if not _has_children():
+            return left
+        left = max(left, len(descendants(os.getpid())))
         # Stopped first: what can't run can't fork while the list is worked off.
         _signal_all(signal.SIGSTOP)
         _signal_all(signal.SIGKILL)
-        _reap()
         signal.sigtimedwait([signal.SIGCHLD], 0.01)
     return left
 
@@ -85,6 +87,15 @@ def _signal_all(number: signal.Signals) -> None:
             os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             continue
+
+
+def _has_children() -> bool:
+    # As a subreaper, without children means without descendants.
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _reap() -> dict[int, int]:

@@ -21,7 +21,7 @@ _START_SECONDS = 15.0
 _EOF_SECONDS = 3.0
 _RESTARTS = 5
 _WINDOW_SECONDS = 60.0
-_BACK_OFF = (0.0, 0.05, 0.2, 1.0, 3.0, 5.0)
+_BACK_OFF = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 
 
 class Supervisor:
