@@ -60,12 +60,20 @@ def hunks(before: Sequence[str], after: Sequence[str]) -> tuple[Hunk, ...]:
 
 
 def text_edits(before: str, after: str) -> tuple[TextEdit, ...]:
-    """The smallest edits by lines and, within a hunk, by its equal ends; in order, apart."""
+    """The smallest edits by lines and, within a hunk, by its equal ends; in order, apart.
+
+    No edit names the place behind the last line ending, if there is another way to say it: there
+    Neovim puts an empty line too many.
+    """
     old, new = split_lines(before), split_lines(after)
-    return tuple(
-        _edit("".join(old[h.start : h.end]), "".join(new[h.new_start : h.new_end]), h.start)
-        for h in hunks(old, new)
-    )
+    edits: list[TextEdit] = []
+    for hunk in hunks(old, new):
+        reaches_end = hunk.end == len(old)
+        back = 1 if reaches_end and hunk.start else 0
+        old_text = "".join(old[hunk.start - back : hunk.end])
+        new_text = "".join(new[hunk.new_start - back : hunk.new_end])
+        edits.append(_edit(old_text, new_text, hunk.start - back, from_end=reaches_end))
+    return tuple(edits)
 
 
 def unified(before: str | None, after: str | None, name: str, *, context: int = 3) -> str:
@@ -196,24 +204,24 @@ def _joined(found: Sequence[Hunk]) -> Iterator[Hunk]:
 # ---- edits
 
 
-def _edit(old: str, new: str, line: int) -> TextEdit:
-    head = common_prefix(old, new)
+def _edit(old: str, new: str, line: int, *, from_end: bool) -> TextEdit:
+    """The edit without the equal ends; with `from_end` the later end is cut off first."""
+    shorter = min(len(old), len(new))
+    tail = _suffix(old, new, shorter) if from_end else 0
+    head = common_prefix(old[: shorter - tail], new[: shorter - tail])
     # A place between CR and LF can't be named to an editor.
     if old[head - 1 : head] == "\r" and "\n" in (old[head : head + 1], new[head : head + 1]):
         head -= 1
-    tail = common_suffix(old, new, min(len(old), len(new)) - head)
-    if (
-        tail
-        and old[len(old) - tail] == "\n"
-        and "\r"
-        in (
-            old[len(old) - tail - 1 : len(old) - tail],
-            new[len(new) - tail - 1 : len(new) - tail],
-        )
-    ):
-        tail -= 1
+    tail = _suffix(old, new, shorter - head)
     start, end = _position(old, head, line), _position(old, len(old) - tail, line)
     return TextEdit(Range(start, end), new[head : len(new) - tail])
+
+
+def _suffix(old: str, new: str, limit: int) -> int:
+    tail = common_suffix(old, new, limit)
+    begins_inside = tail and old[len(old) - tail] == "\n"
+    before = (old[: len(old) - tail][-1:], new[: len(new) - tail][-1:])
+    return tail - 1 if begins_inside and "\r" in before else tail
 
 
 def _position(text: str, offset: int, line: int) -> Position:
