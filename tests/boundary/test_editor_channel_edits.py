@@ -360,3 +360,30 @@ def test_two_hundred_edits_while_somebody_types(habits: Habits, removes: bool, t
         assert "applied" in verdicts.values()
 
     play(habits, story, tmp_path)
+
+
+# ---- size and golden text
+
+
+@pytest.mark.parametrize("habits", [EDITORS[0], EDITORS[1], BLIND[0]], ids=name_of)
+@pytest.mark.parametrize(
+    "text",
+    [("x" * 60 + "\r\n") * 170_000, "é" * (1 << 19) + "\n" + "tail", "x\ry\r\nz\n\u2028\x0c" * 99],
+    ids=["ten mebibytes", "a line of a mebibyte", "mixed endings"],
+)
+def test_large_and_odd_texts_stay_as_they_are_but_for_the_edit(
+    habits: Habits, text: str, tmp_path
+) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        middle = len(text) // 2
+        while text[middle - 1 : middle + 1] == "\r\n":
+            middle += 1
+        after = text[:middle] + "🦊" + text[middle + 1 :]
+        editor.open(URI, text)
+        outcome = await port.apply(BufferEdit(URI, text, after, "Agent edit"))
+        assert (outcome.status, outcome.text == after) == ("applied", True)
+        assert editor.text(URI) == after
+        assert len(str(editor.asked[0][1])) < 500, "only the edit is sent"
+
+    # What merges its changes compares character by character, which takes too long in Python.
+    play(replace(habits, tells="steps"), story, tmp_path)
