@@ -4,9 +4,11 @@ A command is let through only if every part is covered by a grant, an allow rule
 table, and only inside a sandbox that is one. Text that is not plain can be asked, never allowed.
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 from agent_host.core.permission import Decision
@@ -26,8 +28,10 @@ from agent_host.permissions.verdicts import (
     rules_of,
 )
 
-_DEVICES = ("/dev/sd", "/dev/nvme", "/dev/vd", "/dev/hd", "/dev/xvd", "/dev/mmcblk", "/dev/disk")
-_DEVICES_MORE = ("/dev/mapper", "/dev/dm-", "/dev/loop", "/dev/md", "/dev/mem", "/dev/kmem")
+_DISK = re.compile(
+    r"(?<![\w./-])/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md[0-9]|mem|kmem)"
+)
+_MAX_SEEN = 2000
 _REMOVERS = frozenset({"rm", "rmdir", "unlink", "shred"})
 _CHANGERS = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 
@@ -62,11 +66,18 @@ class _Case:
             yield self.place(word)
 
     def place(self, word: str) -> str:
-        if word.startswith("~") and self.policy.home and isinstance(self.command, NotPlain):
-            word = self.policy.home + word[1:]
-        elif word in self.subject.operands:
-            return self.subject.operands[word]
-        return paths.resolve(self.cwd, word)
+        if isinstance(self.command, NotPlain):
+            return paths.resolve(self.cwd, self._expanded(word))
+        found = self.subject.operands.get(word)
+        return found if found is not None else paths.resolve(self.cwd, word)
+
+    def _expanded(self, word: str) -> str:
+        """What a shell would make of the home in a word; good enough to deny."""
+        home = self.policy.home or "~"
+        word = word.strip("\"'")
+        for name in ("$HOME", "${HOME}"):
+            word = word.replace(name, home)
+        return home + word[1:] if word == "~" or word.startswith("~/") else word
 
 
 def _place(case: _Case) -> Decision | None:
@@ -77,15 +88,20 @@ def _place(case: _Case) -> Decision | None:
 
 def _hard(case: _Case) -> Decision | None:
     """A filter for what must never run; the wall is the sandbox."""
-    for argv in _all(case):
-        words = [word.split("=", 1)[-1] for word in argv[1:] if word[:1] != "-"]
-        places = [case.place(word) for word in words if word]
-        if any(place.startswith(_DEVICES + _DEVICES_MORE) for place in places):
-            return deny("hard", "it names a disk or the machine's memory")
-        if base(argv[0]) in _REMOVERS and any(_holds(case.policy.roots, p) for p in places):
-            return deny("hard", "it would remove the whole workspace")
-        if base(argv[0]) in _REMOVERS | _CHANGERS and any(_holds(_home(case), p) for p in places):
+    everything = list(islice(_all(case), _MAX_SEEN + 1))
+    if len(everything) > _MAX_SEEN:
+        return deny("hard", "it nests too many commands to be judged")
+    if any(map(_DISK.search, (case.subject.command_text or "", *case.places()))):
+        return deny("hard", "it names a disk or the machine's memory")
+    for argv in everything:
+        program = base(argv[0])
+        if program not in _REMOVERS | _CHANGERS:
+            continue
+        places = [case.place(word) for word in argv[1:] if word and not word.startswith("-")]
+        if any(_holds(_home(case), place) for place in places):
             return deny("hard", "it would remove or change the whole machine or home")
+        if program in _REMOVERS and any(_holds(case.policy.roots, place) for place in places):
+            return deny("hard", "it would remove the whole workspace")
     return None
 
 

@@ -166,6 +166,8 @@ def _cautious(subject: Subject, policy: Policy) -> Decision | None:
 
 
 def _granted(subject: Subject, policy: Policy) -> Decision | None:
+    if subject.action == "fs.write" and _secret(subject):
+        return None  # a grant for a folder does not mean its secrets
     for key in grant_keys(subject, policy):
         if grant := policy.grants.find(key):
             return allow("grant", f"you allowed it for this {grant.scope}", rule=grant.id)
@@ -195,6 +197,8 @@ def _default(subject: Subject, policy: Policy) -> Decision:
             return allow("default", "creating a directory in the workspace")
         case "fs.write" if subject.uri is not None:
             return ask("default", "it changes an open document")
+        case "fs.write" if secret := _secret(subject):
+            return ask("secret", f"it looks like {secret}")
         case "fs.write":
             return ask("default", "it changes a file", "session")
         case "fs.delete":
@@ -251,7 +255,7 @@ def _by(effect: Literal["deny", "ask"], subject: Subject, policy: Policy) -> Dec
 
 
 def _secret(subject: Subject) -> str | None:
-    if subject.action not in {"fs.read", "fs.search"}:
+    if subject.action not in {"fs.read", "fs.search", "fs.write"}:
         return None
     if subject.facts is not None and subject.facts.kind == "directory":
         return None

@@ -58,6 +58,9 @@ def inner(argv: Argv, depth: int = 0) -> Iterator[Argv]:
 
 
 def _in_text(text: str, depth: int) -> Iterator[Argv]:
+    if text.isalnum():
+        yield (text,)
+        return
     match parse(text):
         case Plain(parts=found) | NotPlain(seen=found):
             for part in found:

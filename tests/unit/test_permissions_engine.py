@@ -1,5 +1,6 @@
 """The judgement: every row of the decision table, the order of the steps, and every fault."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -113,7 +114,7 @@ FILES = [
     ("fs.write", ".venv/bin/python", {}, "ask protected"),
     ("fs.write", "x", {"true_path": f"{ROOT}/.git/config", "through_link": True}, "ask protected"),
     ("fs.write", ".git/x", {"true_path": f"{ROOT}/y", "through_link": True}, "ask protected"),
-    ("fs.write", ".env", {}, "ask default session"),
+    ("fs.write", ".env", {}, "ask secret"),
     # directories
     ("fs.createDirectory", "src/new", {"kind": "missing"}, "allow default"),
     ("fs.createDirectory", ".git", {"kind": "missing"}, "deny hard"),
@@ -285,6 +286,10 @@ COMMANDS = [
     ("rm -rf ..", "deny hard"),
     ("rm -rf ../app", "deny hard"),
     ("rm -rf /home/u", "deny hard"),
+    ("rm -rf $HOME", "deny hard"),
+    ('rm -rf "${HOME}/"', "deny hard"),
+    ("rm -rf $HOME/.cache/x", "ask shell"),
+    ("rm -rf ~/x", "ask shell"),
     ("rm -rf /w", "deny hard"),
     ("ls && rm -rf /", "deny hard"),
     ("sudo rm -rf /", "deny hard"),
@@ -293,6 +298,11 @@ COMMANDS = [
     ("chmod -R 777 /", "deny hard"),
     ("dd if=x of=/dev/sda", "deny hard"),
     ("mkfs.ext4 /dev/nvme0n1", "deny hard"),
+    ("bash -c 'dd if=x of=/dev/sda'", "deny hard"),
+    ("cat x > /dev/sda", "deny hard"),
+    ("dd if=x of=/dev/../dev/sda", "deny hard"),
+    ("tool src/dev/sdk", "ask default session workspace"),
+    ("ls > /dev/null", "ask shell"),
     ("chmod +x .", "ask default session workspace"),
     ("mv a .", "ask default session workspace"),
     ("rm a.py", "ask default session workspace"),
@@ -324,6 +334,17 @@ def test_a_safe_command_may_only_read_what_was_looked_up() -> None:
 def test_a_command_that_moves_is_not_judged_by_where_it_started() -> None:
     assert judge(run("cd sub && cat a.py"), POLICY).verdict == "ask"
     assert outcome(judge(run("cd .. && cat a.py"), POLICY)) == "ask default session workspace"
+    policy = replace(POLICY, user_rules=rules("allow terminal.run cd ..."))
+    assert judge(run("cd sub"), policy).verdict == "allow"
+    assert judge(run("cd sub && cat a.py"), policy).verdict == "ask"
+
+
+def test_nested_commands_are_judged_in_bounded_time() -> None:
+    many = " ".join(["bash"] * 700)
+    for command in (f"env {many}", many, f"bash -c '{many}'", "sudo " * 800 + "x"):
+        started = time.monotonic()
+        assert judge(run(command), POLICY).verdict in {"ask", "deny"}
+        assert time.monotonic() - started < 20
 
 
 def test_reading_whole_trees_needs_a_sandbox_that_hides_secrets() -> None:
@@ -586,7 +607,7 @@ def test_an_edits_grant_covers_its_folder_and_nothing_protected() -> None:
     policy = granted(file("fs.write", "src/a.py"))
     for path in ("src/a.py", "src/b.py", "src/deep/c.py"):
         assert outcome(judge(file("fs.write", path), policy)) == "allow grant"
-    for path in ("b.py", "srcx/a.py", "src/.git/config", "src/.vscode/x"):
+    for path in ("b.py", "srcx/a.py", "src/.git/config", "src/.vscode/x", "src/.env"):
         assert judge(file("fs.write", path), policy).verdict == "ask"
     assert judge(file("fs.write", "src/a.py", links=2), policy).verdict == "ask"
     assert judge(replace(file("fs.write", "src/a.py"), hidden=True), policy).verdict == "ask"
