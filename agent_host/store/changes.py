@@ -93,7 +93,7 @@ def _fork_point(
     columns = select(runs.c.run_id, runs.c.ordinal, runs.c.status, runs.c.host_id)
     here = columns.where(runs.c.session_id == session_id).order_by(runs.c.ordinal.desc())
     alive = ownership.alive(connection)
-    for run_id, ordinal, status, host_id in connection.execute(here).tuples():
+    for run_id, ordinal, status, host_id in connection.execute(here):
         going = status == "running" and host_id in alive
         if at_run == run_id and going:
             raise InvalidRequest("runId: that run has not ended yet; wait for it or stop it.")

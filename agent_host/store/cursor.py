@@ -3,12 +3,9 @@
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import TypeVar
 
 from agent_host.core.errors import InvalidRequest
 from agent_host.store import codec
-
-_Place = TypeVar("_Place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +23,54 @@ class InSession:
     A text row may have grown since; what follows `characters` is then new.
     """
 
-    ordinal: int = 0
-    seq: int = 0
-    through: int = 0
-    characters: int = 0
+    ordinal: int
+    seq: int
+    through: int
+    characters: int
+
+
+BEGINNING = InSession(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """Either of them; exactly one is there."""
+
+    list: InList | None = None
+    session: InSession | None = None
 
 
 def to_text(place: InList | InSession) -> str:
     """The cursor for a place."""
-    return base64.urlsafe_b64encode(codec.encode(place).encode()).decode().rstrip("=")
+    cursor = _Cursor(list=place) if isinstance(place, InList) else _Cursor(session=place)
+    return base64.urlsafe_b64encode(codec.encode(cursor).encode()).decode().rstrip("=")
 
 
 def list_place(cursor: str) -> InList:
     """The place of a cursor; raises InvalidRequest."""
-    return _place(InList, cursor)
+    place = _read(cursor).list
+    if place is None:
+        raise _bad()
+    return place
 
 
 def session_place(cursor: str | None) -> InSession:
     """The place of a cursor; None is the beginning. Raises InvalidRequest."""
-    return InSession() if cursor is None else _place(InSession, cursor)
+    if cursor is None:
+        return BEGINNING
+    place = _read(cursor).session
+    if place is None:
+        raise _bad()
+    return place
 
 
-def _place(kind: type[_Place], cursor: str) -> _Place:
+def _read(cursor: str) -> _Cursor:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        return codec.decode(kind, base64.urlsafe_b64decode(padded).decode())
+        return codec.decode(_Cursor, base64.urlsafe_b64decode(padded).decode())
     except (binascii.Error, UnicodeError, codec.CodecError) as error:
-        raise InvalidRequest("cursor: take it from the answer before, unchanged.") from error
+        raise _bad() from error
+
+
+def _bad() -> InvalidRequest:
+    return InvalidRequest("cursor: take it from the answer before, unchanged.")

@@ -51,7 +51,7 @@ def page(
             break
         if ordinal > place.ordinal:
             begun.append(run_id)
-            place = InSession(ordinal)
+            place = InSession(ordinal, 0, 0, 0)
         for delta, after, size in _deltas_after(connection, session_id, run_id, place, room.deltas):
             if room.is_full:
                 more = True
@@ -75,7 +75,7 @@ def _runs_from(
         .order_by(runs.c.ordinal)
         .limit(limit)
     )
-    return [(run_id, number) for run_id, number in connection.execute(statement).tuples()]
+    return [(run_id, number) for run_id, number in connection.execute(statement)]
 
 
 def _deltas_after(

@@ -156,7 +156,7 @@ def _entries(
     owners = select(leases.c.session_id, leases.c.host_id).where(leases.c.session_id.in_(ids))
     elsewhere = {
         session_id
-        for session_id, owner in connection.execute(owners).tuples()
+        for session_id, owner in connection.execute(owners)
         if owner in alive and owner != ownership.me.host_id
     }
     asked = _open_questions(connection, ids)
@@ -178,7 +178,7 @@ def _open_questions(connection: Connection, session_ids: Sequence[str]) -> dict[
         .where(questions.c.session_id.in_(session_ids))
         .group_by(questions.c.session_id)
     )
-    return dict(connection.execute(counted).tuples().all())
+    return dict(connection.execute(counted).all())
 
 
 def _object(body: str) -> JsonObject:

@@ -31,7 +31,7 @@ from agent_host.store import codec, transfer, writes
 from agent_host.store.failure import DatabaseFailed
 from agent_host.store.run_log import RunLogs
 from agent_host.store.watch import Changed, Watcher
-from agent_host.store.writer import Writer
+from agent_host.store.writer import Pace, Writer
 
 if TYPE_CHECKING:
     from agent_host.store.target import OpenedStore
@@ -45,8 +45,7 @@ class SqlStore:
     """A SessionStore in a database. Make it on the event loop that uses it; close it in the end.
 
     `where` is an SQLite file or a URL. `on_problem` is called on the event loop. With `log_folder`
-    each run has a JSON-lines file there. `machine`, `clock` and `interval` (seconds that a write
-    may wait for company) are for tests.
+    each run has a JSON-lines file there. The rest is for tests: see target.Place and writer.Pace.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class SqlStore:
         log_folder: Path | None = None,
         machine: str | None = None,
         clock: Callable[[], float] | None = None,
-        interval: float = 0.15,
+        pace: Pace | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_problem = on_problem
@@ -72,7 +71,7 @@ class SqlStore:
             return OpenedStore(Place(where, host_id, new_id, machine, clock))
 
         self._writer: Writer[OpenedStore] = Writer(
-            connect, self._report, interval=interval, see=None if logs is None else logs.add
+            connect, self._report, pace or Pace(), see=None if logs is None else logs.add
         )
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="store-reader")
 

@@ -55,31 +55,35 @@ class Call(Generic[TargetT]):
     refuse: Callable[[Exception], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a write may wait for company, how long a failing database is tried again, and how
+    often this host says that it lives, in seconds; what may be queued, in bytes.
+    """
+
+    interval: float = 0.15
+    patience: float = 5.0
+    beat_seconds: float = 5.0
+    capacity: int = 64 * 1024 * 1024
+
+
 class Writer(Generic[TargetT]):
     """`put`, `call` and `is_whole` may be called from any thread and never wait.
 
-    `interval` is how long a write may wait for company, `patience` how long a failing database is
-    tried again, both in seconds; `capacity` is what may be queued, in bytes. `report` is called on
-    the writer's thread, as is `see` with every batch before it is stored.
+    `report` is called on the writer's thread, as is `see` with every batch before it is stored.
     """
 
     def __init__(
         self,
         connect: Callable[[], TargetT],
         report: Report,
+        pace: Pace,
         *,
-        interval: float = 0.15,
-        patience: float = 5.0,
-        capacity: int = 64 * 1024 * 1024,
-        beat_seconds: float = 5.0,
         see: Callable[[Sequence[Write]], None] | None = None,
     ) -> None:
         self._connect = connect
         self._report = report
-        self._interval = interval
-        self._patience = patience
-        self._capacity = capacity
-        self._beat_seconds = beat_seconds
+        self._pace = pace
         self._see = see
         self._changed = threading.Condition()
         self._queue: deque[Write | Call[TargetT]] = deque()
@@ -102,7 +106,9 @@ class Writer(Generic[TargetT]):
         with self._changed:
             if self._closing.is_set() or (run_id in self._broken and not isinstance(write, EndRun)):
                 return
-            fits = self._queued + size <= self._capacity or isinstance(write, EndRun | StartRun)
+            fits = self._queued + size <= self._pace.capacity or isinstance(
+                write, EndRun | StartRun
+            )
             if fits:
                 self._queued += size
                 self._enter(write)
@@ -172,7 +178,7 @@ class Writer(Generic[TargetT]):
     # ---- on the thread
 
     def _main(self) -> None:
-        due = time.monotonic() + self._beat_seconds
+        due = time.monotonic() + self._pace.beat_seconds
         while self._wait(due):
             writes: list[Write] = []
             for item in self._take():
@@ -185,7 +191,7 @@ class Writer(Generic[TargetT]):
             self._store(writes)
             if time.monotonic() >= due:
                 self._beat()
-                due = time.monotonic() + self._beat_seconds
+                due = time.monotonic() + self._pace.beat_seconds
         if self._target is not None:
             self._quietly(self._target.close)
 
@@ -196,7 +202,7 @@ class Writer(Generic[TargetT]):
                 self._changed.wait(due - time.monotonic())
             if not self._queue:
                 return not self._closing.is_set()
-            full = time.monotonic() + self._interval
+            full = time.monotonic() + self._pace.interval
             while not self._hurried and not self._closing.is_set() and time.monotonic() < full:
                 self._changed.wait(full - time.monotonic())
             return True
@@ -275,7 +281,7 @@ class Writer(Generic[TargetT]):
             try:
                 self._lose(self._apply(writes))
             except DatabaseFailed as error:
-                limit = _CLOSING_PATIENCE if self._closing.is_set() else self._patience
+                limit = _CLOSING_PATIENCE if self._closing.is_set() else self._pace.patience
                 hopeless = not error.passing or self._target is None
                 if hopeless or time.monotonic() - began > limit:
                     raise
