@@ -15,8 +15,7 @@ async def process_ended(pid: int, poll_seconds: float = _POLL_SECONDS) -> None:
     except ProcessLookupError:
         return
     except (AttributeError, OSError):
-        while is_alive(pid):  # noqa: ASYNC110 - nobody tells, so it has to be asked
-            await asyncio.sleep(poll_seconds)
+        await polled_end(pid, poll_seconds)
         return
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -26,3 +25,9 @@ async def process_ended(pid: int, poll_seconds: float = _POLL_SECONDS) -> None:
     finally:
         loop.remove_reader(handle)
         os.close(handle)
+
+
+async def polled_end(pid: int, poll_seconds: float) -> None:
+    """The same where the system doesn't tell: ask again and again."""
+    while is_alive(pid):  # noqa: ASYNC110 - there is no event to wait for
+        await asyncio.sleep(poll_seconds)

@@ -31,9 +31,10 @@ class EdgeClient:
         self.received: list[Message] = []
         self.stderr = ""
         self.broken: str | None = None
-        self._reader = reader
+        self.reader = reader
         self._writer = writer
         self._news = asyncio.Condition()
+        self._stderr_news = asyncio.Event()
         self._ids = 0
         self._reading: asyncio.Task[None] | None = None
 
@@ -70,12 +71,12 @@ class EdgeClient:
     async def _read(self) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                header = await self._reader.readuntil(b"\r\n\r\n")
+                header = await self.reader.readuntil(b"\r\n\r\n")
                 name, _, size = header.strip().partition(b": ")
                 if name != b"Content-Length" or not size.isdigit():
                     self.broken = repr(header)
                     break
-                body = await self._reader.readexactly(int(size))
+                body = await self.reader.readexactly(int(size))
                 async with self._news:
                     self.received.append(json.loads(body))
                     self._news.notify_all()
@@ -119,6 +120,18 @@ class EdgeClient:
     async def asked(self, method: str = "window/showMessageRequest") -> Message:
         return await self.wait(lambda m: m.get("method") == method and "id" in m, method)
 
+    async def collect_stderr(self, stderr: asyncio.StreamReader) -> None:
+        while line := await stderr.readline():
+            self.stderr += line.decode(errors="replace")
+            self._stderr_news.set()
+
+    async def stderr_with(self, text: str) -> None:
+        """Wait until the host has written that."""
+        async with asyncio.timeout(WAIT):
+            while text not in self.stderr:
+                self._stderr_news.clear()
+                await self._stderr_news.wait()
+
     async def initialize(self, **params: object) -> Message:
         result = await self.result(self.request("initialize", {"capabilities": {}, **params}))
         self.notify("initialized", {})
@@ -140,45 +153,32 @@ class EdgeClient:
 
 
 @asynccontextmanager
-async def edge(*, read: bool = True, **options: Any) -> AsyncIterator[EdgeClient]:
+async def edge(
+    *, read: bool = True, stdout: int = asyncio.subprocess.PIPE
+) -> AsyncIterator[EdgeClient]:
     """A host over pipes. `read` False: its stdout is not read until `start_reading`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(PROGRAM),
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
-        cwd=PROGRAM.parents[2],
-        **options,
     )
     assert process.stdin is not None
-    assert process.stdout is not None
-    client = EdgeClient(process, process.stdout, process.stdin)
+    assert process.stderr is not None
+    client = EdgeClient(process, process.stdout or asyncio.StreamReader(), process.stdin)
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_collect(client))
+            tasks.create_task(client.collect_stderr(process.stderr))
             if read:
                 client.start_reading(tasks)
-            yield client
-            await _end(client)
+            try:
+                yield client
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _end(client: EdgeClient) -> None:
-    with suppress(ProcessLookupError):
-        client.process.kill()
-    await client.process.wait()
-    client.close_stdin()
-
-
-async def _collect(client: EdgeClient) -> None:
-    stderr = client.process.stderr
-    assert stderr is not None
-    while line := await stderr.readline():
-        client.stderr += line.decode(errors="replace")
+        await process.wait()
 
 
 def _message(method: str, params: object) -> Message:

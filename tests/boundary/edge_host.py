@@ -170,11 +170,11 @@ class EdgeHost:
     def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002
         return range
 
-    def code_actions(  # noqa: A002
+    def code_actions(
         self,
         uri: str,
-        range: Range,
-        context: JsonObject,  # noqa: A002
+        range: Range,  # noqa: A002
+        context: JsonObject,
     ) -> Sequence[JsonObject]:
         return [{"title": "Explain", "command": {"title": "Explain", "command": uri}}]
 
