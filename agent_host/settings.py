@@ -151,7 +151,7 @@ def _file_layer(path: Path, problems: list[SettingProblem]) -> Layer:
     return Layer(where, Located(None))
 
 
-_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "AGENT_HOST_MODEL": ("model",),
         "AGENT_HOST_ROLE": ("role",),
@@ -169,7 +169,7 @@ _VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def _environment(environ: Mapping[str, str], problems: list[SettingProblem]) -> Layer:
     data: dict[str, object] = {}
     limits: dict[str, object] = {}
-    for variable, path in _VARIABLES.items():
+    for variable, path in VARIABLES.items():
         value = environ.get(variable, "").strip()
         if value and path[0] == "limits":
             limits[path[1]] = _number(value)
@@ -177,7 +177,7 @@ def _environment(environ: Mapping[str, str], problems: list[SettingProblem]) -> 
             data[path[0]] = value
     if limits:
         data["limits"] = limits
-    known = (*_VARIABLES, HOME_VARIABLE)
+    known = (*VARIABLES, HOME_VARIABLE)
     for variable in environ:
         # Other programs may own names that begin alike; only a near miss is worth a word.
         near = hint(variable, known, cutoff=0.9) if variable.startswith("AGENT_HOST_") else ""

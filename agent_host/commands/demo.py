@@ -112,7 +112,7 @@ def _tell(screen: Screen, outcome: Outcome, *, scripted: bool) -> None:
         if outcome.on_disk == ON_DISK:
             screen.line("  The file on disk is as it was: saving is yours. One undo takes it back.")
         else:
-            screen.line(f"  On disk stands: {_greeting(outcome.on_disk)}")
+            screen.line("  It was saved too, so that the command could see it.")
     screen.line("  Commands ran only after a yes, and in another process than the agent.")
     screen.line()
     screen.line("What next", "bold")
