@@ -37,7 +37,9 @@ class Edits:
 
     async def apply(self, edit: BufferEdit) -> EditOutcome:
         """Send the edit if the document still holds `before`, and find out what became of it."""
-        lock = self._locks.setdefault(same_key(edit.uri), asyncio.Lock())
+        document = self._documents.find(edit.uri)
+        key = same_key(document.uri if document else edit.uri)
+        lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             outcome, without = await self._once(edit)
             if without is not None:
@@ -86,7 +88,10 @@ class Edits:
 
     def _warn(self, edit: BufferEdit) -> None:
         """Nothing that was typed may be lost: what went wrong is one undo step away."""
-        message = f"You typed while an edit was made: look at {edit.uri} and undo it if it is wrong"
+        name = edit.uri.rpartition("/")[2]
+        message = (
+            f"{name} changed while it was edited: look at it, and undo the edit if it is wrong"
+        )
         self._edge.notify("window/showMessage", {"type": _WARNING, "message": message})
 
     def _may_misplace(self, document: OpenDocument) -> bool:
