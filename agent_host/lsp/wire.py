@@ -19,16 +19,17 @@ from pydantic import (
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
+from agent_host.lsp import wire_session as ws
 from agent_host.lsp.json_values import is_list, is_object
-from agent_host.lsp.wire_base import Heard, Id, Name, Params, Text, Token, Told, Whole
+from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
 from agent_host.lsp.wire_delta import AgentDelta, OptionWire, Status, UsageWire
 
 # ---- what an editor asks
 
 
 class PositionWire(Params):
-    line: Annotated[Whole, Field(ge=0)]
-    character: Annotated[Whole, Field(ge=0)]
+    line: Index
+    character: Index
 
 
 class RangeWire(Params):
@@ -108,7 +109,7 @@ Prompt = Annotated[
 class LimitsWire(Params):
     """What ends the run early; money in US dollars."""
 
-    max_turns: Annotated[Whole, Field(ge=1)] | None = None
+    max_turns: Count | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     wall_seconds: Annotated[float, Field(gt=0)] | None = None
     inactivity_seconds: Annotated[float, Field(gt=0)] | None = None
@@ -303,6 +304,12 @@ METHODS: Mapping[str, Method] = {
     "agent/status": Method("editor", NoParams, StatusAnswer),
     "agent/roles": Method("editor", NoParams, RolesAnswer),
     "agent/models": Method("editor", NoParams, ModelsAnswer),
+    "agent/session/list": Method("editor", ws.ListSessionsParams, ws.ListSessionsAnswer),
+    "agent/session/load": Method("editor", ws.LoadSessionParams, ws.LoadSessionAnswer),
+    "agent/session/fork": Method("editor", ws.ForkSessionParams, ws.ForkSessionAnswer),
+    "agent/session/rename": Method("editor", ws.RenameSessionParams, ws.DoneAnswer),
+    "agent/session/delete": Method("editor", ws.SessionParams, ws.DoneAnswer),
+    "agent/session/revert": Method("editor", ws.RevertParams, ws.RevertAnswer),
     "agent/delta": Method("host", AgentDelta, None),
     "agent/ask": Method("host", AskParams, AskAnswer),
     "agent/save": Method("host", SaveParams, SaveAnswer),

@@ -11,7 +11,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    NonNegativeInt,
     PlainValidator,
+    PositiveInt,
     ValidationError,
 )
 from pydantic.alias_generators import to_camel
@@ -103,7 +105,9 @@ def _token(value: object) -> str | int:
 
 Token = Annotated[str | int, PlainValidator(_token, json_schema_input_type=str | int)]
 """LSP's progress token."""
-Whole = Annotated[int, BeforeValidator(_whole)]
+Whole = Annotated[int, BeforeValidator(_whole, json_schema_input_type=int)]
+Index = Annotated[int, Field(ge=0), BeforeValidator(_whole, json_schema_input_type=NonNegativeInt)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_whole, json_schema_input_type=PositiveInt)]
 Text = Annotated[str, AfterValidator(_scalar)]
 Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_scalar)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]*$", max_length=128)]
