@@ -50,7 +50,7 @@ def test_rules_and_variables_add_up(tmp_path: Path) -> None:
     assert problems == []
     assert [(rule.action, rule.where) for rule in settings.rules] == [
         ("fs.delete", "config.yaml:2"),
-        ("terminal.run", "initializationOptions:1"),
+        ("terminal.run", "initializationOptions, rule 1"),
     ]
     assert settings.env == {"A": "file", "B": "x"}
 
