@@ -42,8 +42,10 @@ from agent_host.session.changes import Changes
 from agent_host.session.commands import Commands
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
+from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
+from agent_host.session.revert import Reverter
 from agent_host.settings import state_dirs
 from agent_host.store import SqlStore
 
@@ -106,6 +108,13 @@ def make_host(edge: Edge) -> Host:
             actions=actions,
             store=store,
             manager=manager,
+            library=Library(
+                store,
+                manager,
+                Reverter(editor, actions, store, clock=_SystemClock(), new_id=_new_id),
+                _new_id,
+                lambda: workspace.key,
+            ),
             diagnostics=RoleDiagnostics(edge.notify, read_rules),
             runtimes=RUNTIMES,
             action_server=actions.status,

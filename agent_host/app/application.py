@@ -29,6 +29,7 @@ from agent_host.lsp.host import (
     RoleList,
 )
 from agent_host.lsp.json_values import is_object
+from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager
 
 CONFIGURATION_SECONDS = 2.0
@@ -48,6 +49,7 @@ class Parts:
     actions: Actions
     store: SessionStore
     manager: SessionManager
+    library: Library
     diagnostics: RoleDiagnostics
     runtimes: tuple[str, ...]
     action_server: Callable[[], ActionServerStatus]
@@ -130,6 +132,11 @@ class Application:
     async def models(self) -> Sequence[ModelInfo]:
         """The vendors' models, and why some can't be used."""
         return self._parts.workspace.credentials.models()
+
+    @property
+    def library(self) -> Library:
+        """The sessions that are kept."""
+        return self._parts.library
 
     async def command(self, name: str, arguments: Sequence[object]) -> object:
         """Do an `agentHost.*` command other than run and stop."""

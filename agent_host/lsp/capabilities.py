@@ -26,6 +26,12 @@ METHODS = (
     "agent/status",
     "agent/roles",
     "agent/models",
+    "agent/session/list",
+    "agent/session/load",
+    "agent/session/fork",
+    "agent/session/rename",
+    "agent/session/delete",
+    "agent/session/revert",
 )
 RUNTIMES = ("sdk",)
 

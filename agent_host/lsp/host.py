@@ -20,6 +20,7 @@ from agent_host.core.model import (
     RunResult,
     SessionStatus,
 )
+from agent_host.session.library import Library
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -164,6 +165,11 @@ class Host(Protocol):
 
     async def models(self) -> Sequence[ModelInfo]:
         """The models that can be used, and why others can't."""
+        ...
+
+    @property
+    def library(self) -> Library:
+        """The sessions that are kept."""
         ...
 
     async def command(self, name: str, arguments: Sequence[object]) -> object:

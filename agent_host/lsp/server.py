@@ -22,7 +22,9 @@ from agent_host.lsp.capabilities import COMMANDS, initialize_result
 from agent_host.lsp.host import Folder, Host, MakeHost
 from agent_host.lsp.json_values import is_object
 from agent_host.lsp.protocol import EdgeProtocol
+from agent_host.lsp.sessions import SessionMethods
 from agent_host.lsp.wire_base import Told, read
+from agent_host.session.library import Library
 
 HOST_SECONDS = 1.8
 
@@ -86,6 +88,7 @@ class Server:
         self._on("agent/status", wire.NoParams, self._status)
         self._on("agent/roles", wire.NoParams, self._roles)
         self._on("agent/models", wire.NoParams, self._models)
+        SessionMethods(self._library).register(self._on)
         self._on("workspace/executeCommand", standard.ExecuteCommand, self._command)
         self._on("textDocument/codeAction", standard.CodeAction, self._code_actions)
         self._on("textDocument/codeLens", standard.CodeLens, self._code_lenses)
@@ -153,6 +156,9 @@ class Server:
             self.edge.handle_message({"jsonrpc": "2.0", "method": "initialized"})
         await self._app.ready()
         return self._app
+
+    async def _library(self) -> Library:
+        return (await self._ready()).library
 
     # ---- agent/*
 

@@ -102,6 +102,10 @@ class SessionManager:
             if run_id is None or ticket.run_id == run_id:
                 ticket.stop()
 
+    def forget(self, session_id: str) -> None:
+        """Let go of a session that was deleted."""
+        self._sessions.pop(session_id, None)
+
     async def close(self) -> None:
         """Take no run any more, stop all and wait until they are gone."""
         self._closing = True

@@ -1,0 +1,83 @@
+"""Kept sessions as the wire tells them; pure."""
+
+from agent_host.core.model import PromptPart, TextPart
+from agent_host.core.records import (
+    DeltaPage,
+    RunRecord,
+    SessionEntry,
+    SessionPage,
+    SessionRecord,
+    StoredDelta,
+)
+from agent_host.lsp import wire_session
+from agent_host.lsp.convert import delta, origin
+from agent_host.lsp.wire_delta import AgentDelta
+from agent_host.session.revert import Reverted
+
+
+def list_answer(page: SessionPage) -> wire_session.ListSessionsAnswer:
+    return wire_session.ListSessionsAnswer(
+        sessions=[_entry(entry) for entry in page.entries], cursor=page.cursor
+    )
+
+
+def load_answer(page: DeltaPage) -> wire_session.LoadSessionAnswer:
+    return wire_session.LoadSessionAnswer(
+        deltas=[_delta(stored) for stored in page.deltas],
+        runs=[_run(run) for run in page.runs],
+        cursor=page.cursor,
+        more=page.more,
+    )
+
+
+def revert_answer(reverted: Reverted) -> wire_session.RevertAnswer:
+    return wire_session.RevertAnswer(
+        run_id=reverted.run_id,
+        files=[
+            wire_session.RevertedFileWire(uri=file.uri, status=file.status, reason=file.reason)
+            for file in reverted.files
+        ],
+    )
+
+
+def prompt_text(prompt: tuple[PromptPart, ...]) -> str:
+    """The words of a prompt, without what was attached."""
+    return "\n".join(part.text for part in prompt if isinstance(part, TextPart))
+
+
+def _entry(entry: SessionEntry) -> wire_session.SessionWire:
+    session: SessionRecord = entry.session
+    return wire_session.SessionWire(
+        session_id=session.session_id,
+        title=session.title,
+        role=session.role,
+        model=session.model,
+        runtime=session.runtime,
+        created=session.created,
+        updated=session.updated,
+        runs=entry.runs,
+        status=entry.status,
+        elsewhere=entry.elsewhere,
+        parent_session_id=session.parent_session,
+        parent_run_id=session.parent_run,
+    )
+
+
+def _delta(stored: StoredDelta) -> AgentDelta:
+    return AgentDelta(
+        session_id=stored.session_id,
+        run_id=stored.run_id,
+        seq=stored.seq,
+        origin=origin(stored.origin),
+        delta=delta(stored.delta),
+    )
+
+
+def _run(run: RunRecord) -> wire_session.StoredRunWire:
+    return wire_session.StoredRunWire(
+        run_id=run.run_id,
+        prompt=prompt_text(run.prompt),
+        status=run.status,
+        started=run.started,
+        ended=run.ended,
+    )

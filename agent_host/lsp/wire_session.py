@@ -1,0 +1,118 @@
+"""The `agent/session/*` methods as they are on the wire: sessions that are kept."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agent_host.lsp.wire_base import Id, Name, Params, Text, Told, Whole
+from agent_host.lsp.wire_delta import AgentDelta
+
+StoredStatusWire = Literal[
+    "running", "completed", "stopped", "failed", "limit", "refused", "interrupted"
+]
+Limit = Annotated[Whole, Field(ge=1, le=1000)]
+
+
+class ListSessionsParams(Params):
+    """Newest first. Every word of `text` is in the title or a prompt; `all`: every workspace."""
+
+    text: Text = ""
+    cursor: str | None = None
+    limit: Limit = 50
+    all: bool = False
+
+
+class LoadSessionParams(Params):
+    """A page of past deltas, oldest first, from a cursor that an earlier page gave."""
+
+    session_id: Id
+    cursor: str | None = None
+    limit: Limit = 200
+
+
+class ForkSessionParams(Params):
+    """`runId`: the last run that the copy holds; the last one that ended if left out."""
+
+    session_id: Id
+    run_id: Id | None = None
+
+
+class RenameSessionParams(Params):
+    session_id: Id
+    title: Annotated[Text, Field(max_length=200)]
+
+
+class SessionParams(Params):
+    session_id: Id
+
+
+class RevertParams(Params):
+    """`uris`: only these files of the run."""
+
+    run_id: Id
+    session_id: Id | None = None
+    uris: list[Name] | None = None
+
+
+class SessionWire(Told):
+    """`status` is of the last run; `elsewhere`: another host that is alive owns it."""
+
+    session_id: str
+    title: str
+    role: str
+    model: str
+    runtime: str
+    created: float
+    updated: float
+    runs: int = 0
+    status: StoredStatusWire | None = None
+    elsewhere: bool = False
+    parent_session_id: str | None = None
+    parent_run_id: str | None = None
+
+
+class ListSessionsAnswer(Told):
+    """No `cursor`: this was the last page."""
+
+    sessions: list[SessionWire]
+    cursor: str | None = None
+
+
+class StoredRunWire(Told):
+    """A run that begins in the page; times in seconds since the epoch."""
+
+    run_id: str
+    prompt: str
+    status: StoredStatusWire
+    started: float
+    ended: float | None = None
+
+
+class LoadSessionAnswer(Told):
+    """`cursor` goes on after this page, also when `more` is false: then with what came since."""
+
+    deltas: list[AgentDelta]
+    runs: list[StoredRunWire]
+    cursor: str
+    more: bool
+
+
+class ForkSessionAnswer(Told):
+    session_id: str
+
+
+class DoneAnswer(Told):
+    ok: Literal[True] = True
+
+
+class RevertedFileWire(Told):
+    uri: str
+    status: Literal["reverted", "unchanged", "skipped", "failed"]
+    reason: str | None = None
+
+
+class RevertAnswer(Told):
+    """`runId` is the revert's own: revert that to have the changes again."""
+
+    run_id: str
+    files: list[RevertedFileWire]
