@@ -111,11 +111,17 @@ class RunLoop:
     async def take_turn(self) -> ModelAnswer:
         """Ask the model; what it answered is remembered. Raises Trouble."""
         turn, self._turns = self._turns, self._turns + 1
-        self._answer = None
-        items = repaired(self._memory.items, self._request.model)
-        answer = await self._owned(self._ask(items, turn))
+        answer = await self._owned(self._ask(turn))
         if isinstance(answer, Trouble):
             raise answer
+        return answer
+
+    async def _ask(self, turn: int) -> ModelAnswer | Trouble:
+        self._answer = None
+        try:
+            answer = await self._asker.ask(repaired(self._memory.items, self._request.model), turn)
+        except Trouble as trouble:
+            return trouble  # as a value, because an exception would end the TaskGroup
         if answer.finish != "stop":
             # Calls of a turn that was cut or refused must not be carried out.
             kept = tuple(item for item in answer.items if not isinstance(item, Called))
@@ -124,28 +130,28 @@ class RunLoop:
         self._memory.add(answer.items)
         return answer
 
-    async def _ask(self, items: tuple[Item, ...], turn: int) -> ModelAnswer | Trouble:
-        try:
-            return await self._asker.ask(items, turn)
-        except Trouble as trouble:
-            return trouble  # as a value, because an exception would end the TaskGroup
-
     def knows(self, tool: str) -> bool:
         """Whether the run offers a tool of that name."""
         return any(spec.name == tool for spec in self._request.tools)
 
     async def _call(self, context: ToolContext[object], _arguments: str) -> str:
-        call = self._memory.calls[context.tool_call_id]
-        result = await self._owned(self._gate.call(_tool_call(call)))
+        return await self._owned(self._perform(self._memory.calls[context.tool_call_id]))
+
+    async def _perform(self, call: Called) -> str:
+        result = await self._gate.call(_tool_call(call))
         self._memory.add([Returned(call.call_id, clean(result.text))])
         return result.text
 
     async def _owned(self, work: Coroutine[object, object, _T]) -> _T:
-        """Do work as a task of the run, so that the run does not end before it."""
+        """Do work as a task of the run, so that the run does not end before it.
+
+        It is shielded from the SDK: cancelled by that and then by the TaskGroup, it would be
+        interrupted while it cleans up.
+        """
         if self._stopping:
             work.close()
             raise asyncio.CancelledError
-        return await self._owner.create_task(work)
+        return await asyncio.shield(self._owner.create_task(work))
 
     def _tools(self) -> list[Tool]:
         unknown = ToolSpec(_UNKNOWN_TOOL, "", {"type": "object", "properties": {}})

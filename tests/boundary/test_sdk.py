@@ -119,7 +119,8 @@ async def test_stop_returns_only_when_the_calls_are_gone(tmp_path: Path) -> None
         await gate.entered.wait()
         task.cancel()
         await cleaning.wait()
-        await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
         assert not task.done()
         clean.set()
     assert task.cancelled()
@@ -144,6 +145,8 @@ async def test_stop_at_any_step_ends_the_run_and_closes_every_call(tmp_path: Pat
             task.cancel()
         assert gate.inside == 0
         assert _open_calls(sink) == set()
+        said = [str(item["content"]) for item in sink.memory if item.get("role") == "assistant"]
+        assert len(said) == len(set(said))
         if finished:
             assert task.result().output == "d e"
             return

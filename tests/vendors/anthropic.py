@@ -123,7 +123,7 @@ class AnthropicVendor(VendorServer):
         if path != "/v1/messages":
             raise Refused(f"no such path {path}", 404)
         if headers.get("authorization") != f"Bearer {self.KEY}":
-            raise Refused("invalid x-api-key", 401)
+            raise Refused(f"invalid x-api-key {headers.get('authorization')}", 401)
         need(headers.get("anthropic-version"), "anthropic-version: header is required")
         only(body, _TOP, "request")
         need(body.get("model"), "model: Field required")

@@ -67,7 +67,7 @@ class ChatVendor(VendorServer):
         if path != "/v1/chat/completions":
             raise Refused(f"no such path {path}", 404)
         if headers.get("authorization") not in (f"Bearer {self.KEY}", "Bearer none"):
-            raise Refused("invalid api key", 401)
+            raise Refused(f"invalid api key {headers.get('authorization')}", 401)
         only(body, _TOP, "request")
         need(body.get("messages"), "messages: required")
         waiting: list[str] = []

@@ -81,7 +81,7 @@ class GeminiVendor(VendorServer):
         if not re.fullmatch(r"/v1(beta)?/models/[^/]+:streamGenerateContent\?alt=sse", path):
             raise Refused(f"no such path {path}", 404)
         if headers.get("x-goog-api-key") != self.KEY:
-            raise Refused("API key not valid. Please pass a valid API key.", 400)
+            raise Refused(f"API key not valid: {headers.get('x-goog-api-key')}", 400)
         only(body, _TOP, "request")
         contents = body["contents"]
         need(contents, "contents is not specified")

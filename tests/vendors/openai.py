@@ -136,7 +136,7 @@ class OpenAIVendor(VendorServer):
         if path != "/v1/responses":
             raise Refused(f"no such path {path}", 404)
         if headers.get("authorization") != f"Bearer {self.KEY}":
-            raise Refused("Incorrect API key provided.", 401)
+            raise Refused(f"Incorrect API key: {headers.get('authorization')}", 401)
         only(body, _TOP, "request")
         need(body.get("store") is False, "the test wants no state at the vendor's")
         for tool in body.get("tools", []):
