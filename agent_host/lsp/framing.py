@@ -8,6 +8,7 @@ MAX_BODY = 64 * 1024 * 1024
 MAX_HEADER = 16 * 1024
 
 _MAX_DIGITS = 18
+_MAX_SKIP = 1024 * 1024 * 1024
 _NAME = b"content-length:"
 _TOKEN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -113,7 +114,9 @@ class Framer:
             limit = self._max_body // (1024 * 1024)
             text = f"The message has {length} bytes; at most {limit} MiB are taken. Send less."
             found.append(FrameError(-32600, text))
-            self._skip = length
+            # A length that nobody means is no reason to be deaf: the next header is looked for.
+            self._skip = length if length <= _MAX_SKIP else 0
+            self._reported = True
         else:
             self._body = length
             self._reported = False

@@ -45,6 +45,8 @@ def feed(data: bytes, size: int | None = None, framer: Framer | None = None) -> 
         (b"x" * 500 + b"\n\n" + frame(b"1") + frame(b"2"), [-32700, b"1", b"2"]),
         (b"A: b\r\n" * 100 + b"\r\n" + frame(b"1"), [-32700, b"1"]),
         (b"Content-Length: 1001\r\n\r\n" + b"x" * 1001 + frame(b"1"), [-32600, b"1"]),
+        (b"Content-Length: 99999999999\r\n\r\n" + frame(b"1"), [-32600, b"1"]),
+        (b"Content-Length: 99999999999\r\n\r\n{}" + frame(b"1"), [-32600, b"1"]),
         (frame(b"x" * 1000) + frame(b"1"), [b"x" * 1000, b"1"]),
     ],
 )
