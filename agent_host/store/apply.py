@@ -132,8 +132,7 @@ class Batch:
     # ---- sessions and runs
 
     def _open_session(self, session: SessionRecord) -> None:
-        statement = self._database.insert(sessions).values(session_values(session))
-        if self._connection.execute(statement.on_conflict_do_nothing()).rowcount:
+        if self._database.add_once(self._connection, sessions, session_values(session)):
             self._ownership.take(self._connection, session.session_id)
             self._touched.add(session.session_id)
 
@@ -153,11 +152,7 @@ class Batch:
             "ordinal": next_in(runs.c.ordinal, runs.c.session_id == run.session_id),
             "host_id": self._ownership.me.host_id,
         }
-        statement = self._database.insert(runs).values(values)
-        added = self._connection.execute(
-            statement.on_conflict_do_nothing(index_elements=[runs.c.run_id])
-        )
-        if not added.rowcount:
+        if not self._database.add_once(self._connection, runs, values):
             self.lost.add(run.run_id)
             return
         self._renew_session(run.session_id, run.started)

@@ -85,10 +85,8 @@ def _keep(connection: Connection, database: Database, data: bytes, sha256: str |
     # Fast rather than small: whoever edits waits for the commit.
     packed = zlib.compress(data, 1)
     smaller = len(packed) < len(data)
-    statement = database.insert(blobs).values(
-        sha256=sha256, packed=smaller, data=packed if smaller else data
-    )
-    connection.execute(statement.on_conflict_do_nothing())
+    values = {"sha256": sha256, "packed": smaller, "data": packed if smaller else data}
+    database.add_once(connection, blobs, values)
 
 
 def _lock_blobs(connection: Connection, database: Database, *, exclusive: bool) -> None:

@@ -6,7 +6,7 @@ never fails half-way for want of it. The file is its owner's alone.
 
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -87,6 +87,13 @@ class Database:
     def insert(self, table: Table) -> "sqlite.Insert | postgresql.Insert":
         """An INSERT that knows ON CONFLICT."""
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+
+    def add_once(self, connection: Connection, table: Table, values: Mapping[str, object]) -> bool:
+        """Add a row unless its primary key is there; False if it is."""
+        key = list(table.primary_key.columns)
+        statement = self.insert(table).values(values).on_conflict_do_nothing(index_elements=key)
+        # A row that comes back tells; the count of rows does not on every database.
+        return connection.execute(statement.returning(*key)).first() is not None
 
     def contains(self, column: ColumnElement[str], part: str) -> ColumnElement[bool]:
         """Whether a text has that part, to the letter."""

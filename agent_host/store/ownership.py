@@ -85,10 +85,8 @@ class Ownership:
 
     def take(self, connection: Connection, session_id: str) -> bool:
         """Own a session that exists; False if another live host owns it."""
-        statement = self._database.insert(leases).values(
-            session_id=session_id, host_id=self.me.host_id
-        )
-        if connection.execute(statement.on_conflict_do_nothing()).rowcount:
+        mine = {"session_id": session_id, "host_id": self.me.host_id}
+        if self._database.add_once(connection, leases, mine):
             self._interrupt(connection, [session_id])
             return True
         lease = select(leases.c.host_id).where(leases.c.session_id == session_id)

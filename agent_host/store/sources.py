@@ -62,10 +62,9 @@ class _PostgresSource:
         self._host_id = host_id
         with translated():
             pooled = database.engine.raw_connection()
+            self._connection = cast("PostgresConnection[object]", pooled.driver_connection)
             # It listens, so it must never go back to the others.
             pooled.detach()
-            self._connection = cast("PostgresConnection[object]", pooled.driver_connection)
-            self._pooled = pooled
         try:
             self._connection.autocommit = True
             self._connection.execute(f"LISTEN {CHANNEL}")
