@@ -35,6 +35,13 @@ class Fails:
     message: str = "the editor failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An answer that is sent as it is."""
+
+    value: object
+
+
 Answer = str | None | object | Fails | Callable[[Message], object]
 
 
@@ -226,6 +233,8 @@ class Editor(RawClient):
 
     def _choice(self, params: Message) -> object:
         answer = self.answers(params) if callable(self.answers) else self.answers
+        if isinstance(answer, Raw):
+            return answer.value
         return _chosen(params, answer) if isinstance(answer, str) else answer
 
     def _apply(self, edit: Message) -> object:

@@ -45,7 +45,7 @@ def expecting(pattern: str, turn: Turn) -> Turn:
 
 def write_script(path: Path, turns: Sequence[Turn]) -> str:
     """Write the turns (JSON is YAML); returns the model's name for `agent/run`."""
-    path.write_text(json.dumps([_steps(turn) for turn in turns], indent=1))
+    path.write_text(json.dumps([_steps(turn) for turn in turns], ensure_ascii=False), "utf-8")
     return f"scripted/{path}"
 
 

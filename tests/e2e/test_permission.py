@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Hosts
-from tests.e2e.editor import NEVER, Answer, Fails
+from tests.e2e.editor import NEVER, Answer, Fails, Raw
 from tests.e2e.rawclient import Message
 from tests.e2e.script import calls, says
 from tests.e2e.vendor import Vendor
@@ -86,9 +86,9 @@ def test_the_words_for_a_denied_call_leave_no_doubt(hosts: Hosts, vendor: Vendor
         pytest.param("Yes, do everything", id="unknown title"),
         pytest.param("allow once", id="title in another case"),
         pytest.param(Fails(), id="error"),
-        pytest.param(lambda _: {"titel": "Allow once"}, id="no title"),
-        pytest.param(lambda _: "Allow once", id="a bare string"),
-        pytest.param(lambda _: [{"title": "Allow once"}], id="a list"),
+        pytest.param(Raw({"titel": "Allow once"}), id="no title"),
+        pytest.param(Raw("Allow once"), id="a bare string"),
+        pytest.param(Raw([{"title": "Allow once"}]), id="a list"),
     ],
 )
 def test_no_clear_answer_is_no(hosts: Hosts, answer: Answer) -> None:
@@ -104,7 +104,7 @@ def test_no_clear_answer_is_no(hosts: Hosts, answer: Answer) -> None:
 def test_an_editor_that_cannot_ask_denies_at_once_and_says_how(hosts: Hosts) -> None:
     editor = hosts.start("empty")
     run = editor.run(model=hosts.script([calls(TOUCH), says("ok")]))
-    assert run.result(5)["status"] == "completed"
+    assert run.result()["status"] == "completed"
     result = run.tool_result("terminal_run")
     assert result["status"] == "denied"
     assert run.deltas("answer")[0].get("optionId") is None
