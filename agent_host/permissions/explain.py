@@ -25,6 +25,7 @@ _SOURCES = {
     "secret": "secret-looking files are asked",
     "outside": "places outside the workspace are asked",
     "default": "the default",
+    "answer": "your answer",
     "unanswered": "nobody answered",
     "engine": "the judgement could not be made",
 }

@@ -355,12 +355,13 @@ def test_the_recorder_records(bench: tuple[Path, Path]) -> None:
     assert _executed("echo x", recorder, folder, 0) == [("echo", "x")]
 
 
+@pytest.mark.timeout(300)
 @given(_LINES)
 @example("p a\n q b")
 @example("p '' && q \"\"")
 @example("echo a=b")
 @settings(
-    max_examples=int(os.environ.get("SHELL_EXAMPLES", "400")),
+    max_examples=int(os.environ.get("SHELL_EXAMPLES", "150")),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
