@@ -111,8 +111,9 @@ class Flight:
         # Without an answer the edit may still come, and must not be sent a second time.
         if reply.applied is None:
             return EditOutcome("refused", text, f"{reply.reason}; {_READ_AGAIN}")
-        is_misplaced = self.text_without is not None
-        if not is_misplaced and is_untouched(edit.before, edit.after, text, apart=self._apart):
+        # Who puts edits at wrong places and says that this one is made, has put it somewhere.
+        is_somewhere = self._apart and reply.applied
+        if not is_somewhere and is_untouched(edit.before, edit.after, text, apart=self._apart):
             return EditOutcome("stale", text, "the text has changed meanwhile")
         reason = "the text changed at the same place while the editor applied the edit"
         doubt = ", which may be misplaced" if self._apart else ""

@@ -145,8 +145,56 @@ def test_typing_right_after_the_edit_does_not_hide_it(habits: Habits, tmp_path) 
     play(habits, story, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "habits", [habits for habits in EDITORS if habits.tells == "steps"], ids=name_of
+)
+def test_typing_into_the_edited_line_does_not_hide_the_edit(habits: Habits, tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        def make_and_type(params: dict[str, object]) -> object:
+            editor._edit(params, asyncio.get_running_loop().create_future())
+            editor.type(URI, editor.text(URI).index("LINE 9"), "typed")
+            return {"applied": True}
+
+        editor.open(URI, TEXT)
+        editor.answers["workspace/applyEdit"] = make_and_type
+        outcome = await port.apply(an_edit(TEXT, "line 9 ", "LINE 9 "))
+        assert outcome.status == "applied"
+        assert outcome.text in (
+            TEXT.replace("line 9", "LINE 9"),
+            TEXT.replace("line 9", "typedLINE 9"),
+        )
+
+    play(habits, story, tmp_path)
+
+
+@each_editor
+def test_an_edit_without_an_answer_is_never_called_stale(habits: Habits, tmp_path) -> None:
+    """Stale means: find the place and send it again. But the first one may still come."""
+
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        editor.open(URI, TEXT)
+        editor.answers["workspace/applyEdit"] = lambda _: SILENCE
+        editor.type(URI, 0, "# typed\n")
+        outcome = await port.apply(an_edit(TEXT, "line 9 ", "LINE 9 "))
+        assert outcome.status == "refused"
+        assert "may still come" in (outcome.reason or "")
+
+    play(habits, story, tmp_path)
+
+
+def test_the_reason_of_the_editor_is_passed_on(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        editor.open(URI, TEXT)
+        answer = {"applied": False, "failureReason": "the file is read-only"}
+        editor.answers["workspace/applyEdit"] = lambda _: answer
+        outcome = await port.apply(an_edit(TEXT, "line 9 ", "LINE 9 "))
+        assert outcome == EditOutcome("refused", TEXT, "the file is read-only")
+
+    play(EDITORS[0], story, tmp_path)
+
+
 @pytest.mark.parametrize("habits", BLIND, ids=name_of)
-@pytest.mark.parametrize("typed", ["# typed\n", "x"])
+@pytest.mark.parametrize("typed", ["# typed\n", "x", "\n" * 7, "# é🦊\r\n" * 30])
 def test_an_edit_at_a_wrong_place_is_never_called_applied(
     habits: Habits, typed: str, tmp_path
 ) -> None:

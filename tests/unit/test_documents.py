@@ -113,6 +113,15 @@ def test_a_column_inside_a_character_counts_as_before_it(encoding, character: in
     assert buffer.from_wire(Position(0, character), encoding) == Position(0, 0)
 
 
+def test_a_line_feed_after_a_lone_return_makes_one_ending_of_both() -> None:
+    documents = opened("a\rb")
+    documents.did_change(URI, 2, [put((1, 0), (1, 0), "\n"), put((1, 0), (1, 1), "X")])
+    assert text_of(documents) == "a\r\nX"
+    documents = opened("a\rb\nc")
+    documents.did_change(URI, 2, [put((1, 0), (1, 1), ""), put((1, 0), (1, 1), "X")])
+    assert text_of(documents) == "a\r\nX"
+
+
 def test_halves_of_a_surrogate_pair_become_one_character() -> None:
     documents = opened("ab")
     documents.did_change(URI, 2, [put((0, 1), (0, 1), "\ud83e")])
