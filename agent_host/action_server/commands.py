@@ -6,14 +6,16 @@ it runs in (its argv says so) and whether it may run.
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +54,7 @@ class CommandRun:
     """One command at work; `result` is called once."""
 
     def __init__(self, run: Run, emit: Emit, scratch: str, launcher: Sequence[str]) -> None:
-        """`launcher` is an argv that wants a descriptor's number and the command after it.
+        """`launcher` is an argv that wants a confinement, a descriptor and the command after it.
 
         Where it is empty the command is started directly and only its process group is killed.
         """
@@ -174,9 +176,11 @@ def _supplied(run: Run, scratch: str, launcher: Sequence[str]) -> Generator[_Sup
             folder = Path(tempfile.mkdtemp(dir=scratch))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             for number, data in enumerate(run.copies):
-                supplies.copies.append(folder / str(number))
-                supplies.copies[-1].write_bytes(data)
-                words[TOKEN_COPY % number] = str(supplies.copies[-1])
+                copy = folder / str(number)
+                copy.write_bytes(data)
+                copy.chmod(_mode_behind(run.argv, TOKEN_COPY % number))
+                supplies.copies.append(copy)
+                words[TOKEN_COPY % number] = str(copy)
         if run.seccomp:
             program = stack.enter_context(tempfile_of(run.seccomp))
             supplies.descriptors.append(os.dup(program))
@@ -188,8 +192,17 @@ def _supplied(run: Run, scratch: str, launcher: Sequence[str]) -> Generator[_Sup
         stack.callback(_close_all, supplies)
         supplies.argv[:] = [words.get(word, word) for word in supplies.argv]
         if launcher:
-            supplies.argv[:0] = [*launcher, str(supplies.descriptors[-1])]
+            confine = "" if run.confine is None else json.dumps(asdict(run.confine))
+            supplies.argv[:0] = [*launcher, confine, str(supplies.descriptors[-1])]
         yield supplies
+
+
+def _mode_behind(argv: Sequence[str], token: str) -> int:
+    """The mode of the file that a copy stands for: the word behind the copy's token."""
+    try:
+        return stat.S_IMODE(os.stat(argv[argv.index(token) + 1]).st_mode)  # noqa: PTH116
+    except (OSError, ValueError, IndexError):
+        return 0o644
 
 
 def _close_all(supplies: _Supplies) -> None:
@@ -200,10 +213,12 @@ def _close_all(supplies: _Supplies) -> None:
 
 def _changed(run: Run, supplies: _Supplies) -> dict[str, bytes]:
     changed: dict[str, bytes] = {}
+    size = 0
     for number, (before, path) in enumerate(zip(run.copies, supplies.copies, strict=True)):
         with contextlib.suppress(OSError), path.open("rb") as file:
             after = file.read(MAX_DATA + 1)
-            if after != before and len(after) <= MAX_DATA:
+            size += len(after) if after != before else 0
+            if after != before and size <= 2 * MAX_DATA:
                 changed[str(number)] = after
     return changed
 

@@ -9,8 +9,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from agent_host.action_server import files, listing, search, trash, writing
+from agent_host.action_server import files, landlock, listing, search, trash, watch, writing
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.ripgrep import Job
 from agent_host.action_server.roots import Roots
@@ -32,7 +33,9 @@ from agent_host.action_wire import (
     Run,
     Search,
     Start,
+    Tidy,
     ToHost,
+    Watch,
     Write,
     decode_to_server,
     encode,
@@ -63,6 +66,8 @@ class _Worker:
     def __init__(self, start: Start, stdout: int) -> None:
         self._start = start
         self._roots = Roots(start.roots)
+        if start.confine and sys.platform == "linux":
+            _confine(start, self._roots)
         self._stdout = stdout
         self._writing = threading.Lock()
         # Changes are made one at a time: each compares before it swaps.
@@ -103,6 +108,11 @@ class _Worker:
                 return listing.list_directory(roots, call, start.rg, job)
             case Search():
                 return search.search(roots, call, start.rg, start.secret, job)
+            case Watch():
+                return watch.watch(roots, call, job)
+            case Tidy(paths):
+                watch.tidy(roots, paths)
+                return Name()
             case _:
                 with self._changing:
                     return Name(self._change(call))
@@ -126,6 +136,17 @@ class _Worker:
             view = memoryview(line)
             while view:
                 view = view[os.write(self._stdout, view) :]
+
+
+def _confine(start: Start, roots: Roots) -> None:
+    # What this process still needs: its own modules, ripgrep and what that is linked with.
+    own = Path(__file__).resolve().parents[1]
+    programs = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/nix/store")
+    rg = () if start.rg is None else (start.rg, os.path.realpath(start.rg))
+    readable = (str(own), sys.base_prefix, *programs, *rg)
+    writable = (*roots.true_paths(), start.trash, "/dev/null")
+    if not landlock.restrict(readable=readable, writable=writable, network=False):
+        print("the file worker runs without Landlock", file=sys.stderr)  # noqa: T201
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:

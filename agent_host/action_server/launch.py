@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from agent_host.action_server.landlock import all_but, restrict
 from agent_host.action_server.linux import become_subreaper, die_with_parent
 from agent_host.action_server.processes import descendants
 from agent_host.action_wire import GRACE_SECONDS
@@ -19,15 +20,15 @@ _HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 _KILL_SECONDS = 10.0
 
 
-def launch(parent: int, status: int, argv: Sequence[str]) -> int:
-    """Run `argv` to its end; `parent` is the pid of the action server."""
+def launch(parent: int, confine: str, status: int, argv: Sequence[str]) -> int:
+    """Run `argv` to its end; `parent` is the pid of the action server, `confine` JSON or empty."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     become_subreaper()
     die_with_parent(parent, signal.SIGINT)
     os.set_inheritable(status, False)  # noqa: FBT003
     child = os.fork()
     if child == 0:
-        _become(argv, status)
+        _become(argv, status, confine)
     code = _wait(child)
     left = _kill_all()
     if code is None:
@@ -36,18 +37,28 @@ def launch(parent: int, status: int, argv: Sequence[str]) -> int:
     return 0
 
 
-def _become(argv: Sequence[str], status: int) -> None:
+def _become(argv: Sequence[str], status: int, confine: str) -> None:
     try:
         os.setsid()
+        if confine:
+            _confine(confine)
         die_with_parent(os.getppid(), signal.SIGKILL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.execvp(argv[0], list(argv))  # noqa: S606
-    except OSError as error:
-        os.write(status, json.dumps({"error": f"{argv[0]}: {error.strerror}"}).encode())
+    except (OSError, ValueError) as error:
+        os.write(status, json.dumps({"error": f"{argv[0]}: {error}"}).encode())
     finally:
         os._exit(127)
+
+
+def _confine(spelled: str) -> None:
+    wanted = json.loads(spelled)
+    readable = all_but(wanted["hidden"])
+    writable = (*wanted["writable"], "/dev", "/proc/self")
+    if not restrict(readable=readable, writable=writable, network=wanted["network"]):
+        raise OSError("Landlock, which this command was to be confined by, is not there")
 
 
 def _wait(child: int) -> int | None:
@@ -111,7 +122,7 @@ def _reap() -> dict[int, int]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`parent-pid status-fd program argument...`"""
+    """`parent-pid confinement status-fd program argument...`"""
     if sys.platform != "linux":
         raise SystemExit("the launcher needs Linux")
-    return launch(int(arguments[0]), int(arguments[1]), arguments[2:])
+    return launch(int(arguments[0]), arguments[1], int(arguments[2]), arguments[3:])

@@ -84,6 +84,15 @@ class Roots:
                 raise Failure("not_found", f"this workspace root can't be used: {reason}")
         raise Failure("outside", f"{path} is outside of the workspace roots")
 
+    def true_paths(self) -> list[str]:
+        """The roots without links, those left out that are beneath another."""
+        paths = {root.true for root in self._roots}
+        return sorted(
+            path
+            for path in paths
+            if not any(_beneath(path, other) is not None for other in paths - {path})
+        )
+
     def holds_root(self, true_path: str) -> bool:
         """Whether a root is there or beneath it."""
         return any(_beneath(root.true, true_path) is not None for root in self._roots)

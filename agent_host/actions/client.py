@@ -10,12 +10,14 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from agent_host import action_wire as wire
-from agent_host.actions.environment import for_commands, scrubbed
+from agent_host.actions.commands import Commands, Surroundings
+from agent_host.actions.environment import scrubbed
 from agent_host.actions.policy import ActionPolicy
+from agent_host.actions.probe import probe
 from agent_host.actions.ripgrep import find_ripgrep
+from agent_host.actions.sandbox import Sandbox
 from agent_host.actions.supervisor import Supervisor
 from agent_host.core.actions import (
     ActionServerStatus,
@@ -29,12 +31,6 @@ from agent_host.core.actions import (
     SearchFound,
     SearchQuery,
 )
-from agent_host.core.errors import ActionFailed
-
-MAX_TIMEOUT = 600.0
-_BASH = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
-
-_Kind = TypeVar("_Kind", wire.Facts, wire.Content, wire.Entries, wire.Found, wire.Name, wire.Ran)
 
 
 class ActionClient:
@@ -47,19 +43,30 @@ class ActionClient:
         roots: Sequence[str] = (),
         policy: ActionPolicy | None = None,
         environment: Mapping[str, str] | None = None,
+        sandbox: Sandbox | None = None,
         clock: Callable[[], float] = time.monotonic,
         log: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`state_dir` takes the trash; `environment` is the host's own (os.environ if None)."""
+        """`state_dir` takes the trash; `environment` is the host's own (os.environ if None).
+
+        `sandbox` None: the best that works here, tried at the first start.
+        """
         self._state_dir = state_dir
         self._roots = tuple(roots)
         self._policy = policy or ActionPolicy()
         self._environment = scrubbed(
             os.environ if environment is None else environment, self._policy.environment
         )
+        self._sandbox = sandbox
+        self._log = log
         self._supervisor = Supervisor(
-            environment=self._environment, start=self._start_message, clock=clock, log=log
+            environment=self._environment,
+            prepare=self._prepare,
+            start=self._start_message,
+            clock=clock,
+            log=log,
         )
+        self._commands = Commands(self._supervisor)
 
     # ---- life
 
@@ -91,8 +98,9 @@ class ActionClient:
         await self._supervisor.close()
 
     def status(self) -> ActionServerStatus:
-        """How it is right now; `pid` None: not running."""
-        return ActionServerStatus(self._supervisor.pid, self._supervisor.restarts, "none")
+        """How it is right now; `pid` None: not running. The sandbox is unknown before a start."""
+        kind = self._sandbox.kind if self._sandbox is not None else "unknown"
+        return ActionServerStatus(self._supervisor.pid, self._supervisor.restarts, kind)
 
     async def set_roots(self, roots: Sequence[str]) -> None:
         """Calls made before end with the old roots. A root that can't be used fails its calls."""
@@ -102,7 +110,7 @@ class ActionClient:
     # ---- files
 
     async def inspect(self, path: str) -> PathFacts:
-        facts = await self._call(wire.Inspect(path), wire.Facts)
+        facts = await self._supervisor.call(wire.Inspect(path), wire.Facts)
         return PathFacts(
             path=facts.path,
             true_path=facts.true_path,
@@ -118,18 +126,18 @@ class ActionClient:
 
     async def read(self, path: str) -> FileBytes:
         """Follows links that stay inside; compare `true_path` with the one that was judged."""
-        content = await self._call(wire.Read(path), wire.Content)
+        content = await self._supervisor.call(wire.Read(path), wire.Content)
         return FileBytes(content.data, content.sha256, len(content.data), content.true_path)
 
     async def list(self, path: str, *, depth: int = 1, limit: int = 1000) -> Listing:
-        found = await self._call(wire.ListDirectory(path, depth, limit), wire.Entries)
+        found = await self._supervisor.call(wire.ListDirectory(path, depth, limit), wire.Entries)
         return Listing(found.entries, found.omitted)
 
     async def search(self, query: SearchQuery) -> SearchFound:
         call = wire.Search(
             query.pattern, query.path, query.glob, query.ignore_case, query.limit, query.overlay
         )
-        found = await self._call(call, wire.Found)
+        found = await self._supervisor.call(call, wire.Found)
         matches = tuple(Match(hit.path, hit.line, hit.text) for hit in found.hits)
         return SearchFound(matches, found.omitted, found.skipped_secret)
 
@@ -139,17 +147,19 @@ class ActionClient:
         Mode and owner are kept; missing directories of a new file are made.
         """
         call = wire.Write(path, data, expected_sha256)
-        return (await self._call(call, wire.Name, settle=True)).value
+        return (await self._supervisor.call(call, wire.Name, settle=True)).value
 
     async def create_directory(self, path: str) -> None:
-        await self._call(wire.CreateDirectory(path), wire.Name, settle=True)
+        await self._supervisor.call(wire.CreateDirectory(path), wire.Name, settle=True)
 
     async def delete(self, path: str, *, identity: str) -> str:
         """A link itself is moved, not what it leads to. A root, or what holds one, never is."""
-        return (await self._call(wire.Delete(path, identity), wire.Name, settle=True)).value
+        return (
+            await self._supervisor.call(wire.Delete(path, identity), wire.Name, settle=True)
+        ).value
 
     async def restore(self, trash_id: str) -> None:
-        await self._call(wire.Restore(trash_id), wire.Name, settle=True)
+        await self._supervisor.call(wire.Restore(trash_id), wire.Name, settle=True)
 
     # ---- commands
 
@@ -157,38 +167,20 @@ class ActionClient:
         self, command: Command, on_output: Callable[[OutputStream, str], None]
     ) -> CommandResult:
         """`on_output` hears the first MiB as it comes; the result holds head and tail of all."""
-        facts = await self.inspect(command.cwd)
-        if facts.kind != "directory":
-            raise ActionFailed("not_found", f"{command.cwd} is not a directory")
-        run = wire.Run(
-            argv=_argv(command),
-            cwd=facts.true_path,
-            env=for_commands(self._environment),
-            timeout=min(max(command.timeout, 0.1), MAX_TIMEOUT),
+        await self.start()
+        around = Surroundings(
+            self._sandbox or Sandbox("none"),
+            self._policy,
+            self._roots,
+            self._environment,
+            self._state_dir,
         )
-        ran = await self._call(run, wire.Ran, settle=True, on_output=on_output)
-        return CommandResult(
-            output=ran.output,
-            exit_code=ran.exit_code,
-            signal=ran.signal,
-            timed_out=ran.timed_out,
-            omitted=ran.omitted,
-            note=ran.note,
-        )
+        return await self._commands.run(command, around, on_output)
 
-    async def _call(
-        self,
-        call: wire.FileCall | wire.Run,
-        kind: type[_Kind],
-        *,
-        settle: bool = False,
-        on_output: Callable[[OutputStream, str], None] | None = None,
-    ) -> _Kind:
-        link = await self._supervisor.link()
-        result = await link.call(call, on_output, settle=settle)
-        if not isinstance(result, kind):
-            raise ActionFailed("io", f"the action server answered {type(result).__name__}")
-        return result
+    async def _prepare(self) -> None:
+        self._sandbox = self._sandbox or await probe(self._environment)
+        if self._sandbox.why:
+            self._log(f"sandbox: {self._sandbox.kind}: {self._sandbox.why}")
 
     def _start_message(self) -> wire.Start:
         folders = {name: self._state_dir / name for name in ("trash", "scratch")}
@@ -201,16 +193,3 @@ class ActionClient:
             rg=find_ripgrep(),
             secret=self._policy.secret,
         )
-
-
-def _argv(command: Command) -> tuple[str, ...]:
-    if (command.argv is None) == (command.script is None):
-        raise ActionFailed("invalid", "a command is either an argv or a script")
-    words = command.argv
-    if command.script is not None:
-        bash = next(path for path in _BASH if os.access(path, os.X_OK))
-        options = () if bash.endswith("/sh") else ("--noprofile", "--norc")
-        words = (bash, *options, "-c", command.script)
-    if not words or any("\0" in word for word in words):
-        raise ActionFailed("invalid", "a command has at least one word and no NUL characters")
-    return words

@@ -8,12 +8,26 @@ import contextlib
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import agent_host
-from agent_host.action_wire import MAX_LINE, Start
+from agent_host.action_wire import (
+    MAX_LINE,
+    Content,
+    Entries,
+    Facts,
+    FileCall,
+    Found,
+    Name,
+    Ran,
+    Run,
+    Start,
+    Watchlist,
+)
 from agent_host.actions.link import Link
+from agent_host.core.actions import OutputStream
 from agent_host.core.errors import ActionFailed
 from agent_host.process import ChildGone, ChildProcess
 
@@ -23,19 +37,23 @@ _RESTARTS = 5
 _WINDOW_SECONDS = 60.0
 _BACK_OFF = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 
+_Kind = TypeVar("_Kind", Facts, Content, Entries, Found, Name, Watchlist, Ran)
+
 
 class Supervisor:
-    """`start` gives the message that a new action server begins with."""
+    """`start` gives the message that each action server begins with; `prepare` runs once before."""
 
     def __init__(
         self,
         *,
         environment: Mapping[str, str],
+        prepare: Callable[[], Awaitable[None]],
         start: Callable[[], Start],
         clock: Callable[[], float],
         log: Callable[[str], None],
     ) -> None:
         self._environment = environment
+        self._prepare = prepare
         self._start = start
         self._clock = clock
         self._log = log
@@ -59,6 +77,8 @@ class Supervisor:
         self._running = True
         try:
             await self._wanted.wait()
+            if not self._closing.is_set():
+                await self._prepare()
             while not self._closing.is_set():
                 await self._back_off()
                 if not self._closing.is_set():
@@ -82,6 +102,21 @@ class Supervisor:
         except TimeoutError:
             raise ActionFailed("unavailable", "the action server did not start in time") from None
         raise ActionFailed("unavailable", "the action server has been shut down")
+
+    async def call(
+        self,
+        call: FileCall | Run,
+        kind: type[_Kind],
+        *,
+        settle: bool = False,
+        on_output: Callable[[OutputStream, str], None] | None = None,
+    ) -> _Kind:
+        """Have it done and answered with a `kind`; see Link.call. Raises ActionFailed."""
+        link = await self.link()
+        result = await link.call(call, on_output, settle=settle)
+        if not isinstance(result, kind):
+            raise ActionFailed("io", f"the action server answered {type(result).__name__}")
+        return result
 
     async def restate(self) -> None:
         """Tell the running action server what `start` says by now."""

@@ -170,7 +170,8 @@ class Command:
     """A command as approved. `argv` runs without a shell; `script` runs by a fixed bash.
 
     Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
-    see there (the editor's unsaved text). `timeout` in seconds.
+    see there (the editor's unsaved text). `timeout` in seconds. `hide_secrets`: secret-looking
+    files of the workspace read as empty, where there is a sandbox that can mount.
     """
 
     cwd: str
@@ -179,6 +180,7 @@ class Command:
     timeout: float = 120.0
     network: bool = False
     overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    hide_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

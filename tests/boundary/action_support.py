@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_host.actions.client import ActionClient
+from agent_host.actions.probe import bubblewraps
+from agent_host.actions.sandbox import Sandbox
 from agent_host.core.actions import Command, CommandResult
 from agent_host.core.errors import ActionFailed
 
@@ -64,6 +66,11 @@ async def action_bench(
     client = ActionClient(state_dir=state, roots=[str(root)], log=log.append, **more)  # type: ignore[arg-type]
     async with client.serving():
         yield Bench(client, root, state, log)
+
+
+def sandbox_of(kind: str) -> Sandbox:
+    """The sandbox of that kind, whether or not a better one works here."""
+    return Sandbox(kind, bubblewraps()[0] if kind == "bubblewrap" else None)  # type: ignore[arg-type]
 
 
 def processes(matches: Callable[[str], bool]) -> set[int]:

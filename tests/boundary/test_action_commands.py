@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.actions import Command, CommandResult
-from tests.boundary.action_support import Bench, action_bench, processes, until
+from tests.boundary.action_support import Bench, action_bench, processes, sandbox_of, until
+
+SANDBOXES = ["bubblewrap", "landlock-only", "none"]
 
 
-@pytest.fixture
-async def bench(tmp_path: Path):
-    async with action_bench(tmp_path) as bench:
+@pytest.fixture(params=SANDBOXES)
+async def bench(request: pytest.FixtureRequest, tmp_path: Path):
+    async with action_bench(tmp_path, sandbox=sandbox_of(request.param)) as bench:
         yield bench
 
 
@@ -88,7 +90,8 @@ async def test_a_program_that_is_not_there(bench: Bench) -> None:
     assert "no-such-program" in said
 
 
-async def test_it_finds_no_input_no_terminal_and_no_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SANDBOXES)
+async def test_it_finds_no_input_no_terminal_and_no_secret(tmp_path: Path, kind: str) -> None:
     environment = {
         **os.environ,
         "MY_API_KEY": "hush",
@@ -96,7 +99,8 @@ async def test_it_finds_no_input_no_terminal_and_no_secret(tmp_path: Path) -> No
         "LD_PRELOAD": "/x.so",
         "PATH": f".:{os.environ['PATH']}:bin",
     }
-    async with action_bench(tmp_path, environment=environment) as bench:
+    sandbox = sandbox_of(kind)
+    async with action_bench(tmp_path, environment=environment, sandbox=sandbox) as bench:
         result = await bench.sh("cat; head -c1 /dev/tty; ps -o tty= -p $$; env; ls /proc/self/fd")
         assert "hush" not in result.output
         assert "LD_PRELOAD" not in result.output
@@ -196,9 +200,13 @@ async def test_a_file_larger_than_a_gibibyte_is_not_written(bench: Bench) -> Non
     assert result.output.splitlines()[-1] != "0"
 
 
-async def test_closing_ends_running_commands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SANDBOXES)
+async def test_closing_ends_running_commands(tmp_path: Path, kind: str) -> None:
     mark = f"mark-{secrets.token_hex(8)}"
-    async with action_bench(tmp_path) as bench, asyncio.TaskGroup() as group:
+    async with (
+        action_bench(tmp_path, sandbox=sandbox_of(kind)) as bench,
+        asyncio.TaskGroup() as group,
+    ):
         task = group.create_task(_ignoring(bench.sh(f"trap '' TERM; echo up; sleep 600 {mark}")))
         await bench.heard("up")
         await bench.client.close()
