@@ -14,7 +14,7 @@ from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
 from agent_host.core.errors import ActionFailed, AgentHostError, InvalidRequest
-from agent_host.core.model import JsonObject, ModelInfo, RunRequest, RunResult
+from agent_host.core.model import JsonObject, ModelInfo, PromptPart, RunRequest, RunResult
 from agent_host.core.ports import Actions
 from agent_host.core.records import SessionStore
 from agent_host.lsp.documents import Documents
@@ -30,7 +30,8 @@ from agent_host.lsp.host import (
 )
 from agent_host.lsp.json_values import is_object
 from agent_host.session.library import Library
-from agent_host.session.manager import SessionManager
+from agent_host.session.manager import SessionManager, Stopped
+from agent_host.session.pending import Steered, Waiting, When
 
 CONFIGURATION_SECONDS = 2.0
 _WARNING = 2
@@ -115,9 +116,21 @@ class Application:
         """Run one prompt to its end."""
         return await self._parts.manager.run(request)
 
-    async def stop(self, run_id: str | None, session_id: str | None) -> tuple[str, ...]:
-        """Stop runs; returns those that were stopped."""
+    async def stop(self, run_id: str | None, session_id: str | None) -> Stopped:
+        """Stop runs; returns once they are gone."""
         return await self._parts.manager.stop(run_id=run_id, session_id=session_id)
+
+    async def steer(self, session_id: str, prompt: tuple[PromptPart, ...], when: When) -> Steered:
+        """Say something to a session while it works."""
+        return await self._parts.manager.steer(session_id, prompt, when)
+
+    def waiting(self, session_id: str) -> tuple[Waiting, ...]:
+        """What was said to a session and waits."""
+        return self._parts.manager.waiting(session_id)
+
+    def take_back(self, session_id: str, waiting_id: str) -> bool:
+        """Take back what waits."""
+        return self._parts.manager.take_back(session_id, waiting_id)
 
     def status(self) -> HostStatus:
         """What goes on right now."""

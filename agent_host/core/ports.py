@@ -72,12 +72,17 @@ class ToolGate(Protocol):
         ...
 
 
+def _nothing_said() -> tuple[PromptPart, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class RuntimeRequest:
     """One prompt for a runtime. `model` is `vendor/name`; `instructions` is the system prompt.
 
     `history` is what earlier runs of the session gave to `RunSink.remember`, in order. `prompt`
-    has no ResourcePart left in it: those were read through the gate.
+    has no ResourcePart left in it: those were read through the gate. `take_steering` gives what
+    the user said meanwhile; a runtime that can asks it before each call of the model.
     """
 
     session_id: str
@@ -90,6 +95,7 @@ class RuntimeRequest:
     history: tuple[JsonObject, ...]
     limits: Limits
     cwd: str
+    take_steering: Callable[[], tuple[PromptPart, ...]] = _nothing_said
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ COMMANDS = (
 METHODS = (
     "agent/run",
     "agent/stop",
+    "agent/steer",
+    "agent/steer/list",
+    "agent/steer/remove",
     "agent/ping",
     "agent/status",
     "agent/roles",

@@ -65,7 +65,7 @@ CodePoints = Callable[[str, Range], Range]
 def run_request(params: wire.RunParams, code_points: CodePoints) -> RunRequest:
     """What `agent/run` asks for."""
     return RunRequest(
-        prompt=tuple(_part(part, code_points) for part in params.prompt),
+        prompt=prompt(params.prompt, code_points),
         session_id=params.session_id,
         run_id=params.run_id,
         role=params.role,
@@ -77,6 +77,11 @@ def run_request(params: wire.RunParams, code_points: CodePoints) -> RunRequest:
         stream=params.stream is not False,
         progress_token=params.work_done_token,
     )
+
+
+def prompt(parts: Sequence[wire.PartWire], code_points: CodePoints) -> tuple[PromptPart, ...]:
+    """What the person says."""
+    return tuple(_part(part, code_points) for part in parts)
 
 
 def client_info(params: JsonObject) -> ClientInfo:

@@ -9,9 +9,11 @@ from agent_host.core.records import (
     SessionRecord,
     StoredDelta,
 )
-from agent_host.lsp import wire_session
+from agent_host.lsp import wire, wire_session
 from agent_host.lsp.convert import delta, origin
 from agent_host.lsp.wire_delta import AgentDelta
+from agent_host.session.manager import Stopped
+from agent_host.session.pending import Steered, Waiting
 from agent_host.session.revert import Reverted
 
 
@@ -38,6 +40,19 @@ def revert_answer(reverted: Reverted) -> wire_session.RevertAnswer:
             for file in reverted.files
         ],
     )
+
+
+def stop_answer(stopped: Stopped) -> wire.StopAnswer:
+    back = [waiting(each) for each in stopped.handed_back]
+    return wire.StopAnswer(stopped=list(stopped.run_ids), handed_back=back or None)
+
+
+def steer_answer(steered: Steered) -> wire.SteerAnswer:
+    return wire.SteerAnswer(accepted=steered.accepted, id=steered.id, run_id=steered.run_id)
+
+
+def waiting(each: Waiting) -> wire.WaitingWire:
+    return wire.WaitingWire(id=each.id, prompt=prompt_text(each.prompt), when=each.when)
 
 
 def prompt_text(prompt: tuple[PromptPart, ...]) -> str:

@@ -14,6 +14,7 @@ from agent_host.core.events import NumberedDelta
 from agent_host.core.model import (
     JsonObject,
     ModelInfo,
+    PromptPart,
     Role,
     RoleProblem,
     RunRequest,
@@ -21,6 +22,8 @@ from agent_host.core.model import (
     SessionStatus,
 )
 from agent_host.session.library import Library
+from agent_host.session.manager import Stopped
+from agent_host.session.pending import Steered, Waiting, When
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -148,11 +151,23 @@ class Host(Protocol):
         """Run one prompt to its end. When cancelled, the run is stopped before this returns."""
         ...
 
-    async def stop(self, run_id: str | None, session_id: str | None) -> tuple[str, ...]:
-        """Stop that run, that session's run, or (both None) all; returns the stopped run ids.
+    async def stop(self, run_id: str | None, session_id: str | None) -> Stopped:
+        """Stop that run, that session's run, or (both None) all; returns once they are gone.
 
         Raises RunNotFound or SessionNotFound for an id that was never seen.
         """
+        ...
+
+    async def steer(self, session_id: str, prompt: tuple[PromptPart, ...], when: When) -> Steered:
+        """Say something to a session while it works. Raises SessionNotFound."""
+        ...
+
+    def waiting(self, session_id: str) -> tuple[Waiting, ...]:
+        """What was said to a session and waits."""
+        ...
+
+    def take_back(self, session_id: str, waiting_id: str) -> bool:
+        """Take back what waits; False if it is not waiting any more."""
         ...
 
     def status(self) -> HostStatus:

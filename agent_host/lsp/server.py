@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 from agent_host import __version__
 from agent_host.core.errors import InvalidRequest
 from agent_host.core.model import JsonObject
-from agent_host.lsp import convert, standard, wire
+from agent_host.lsp import convert, convert_session, standard, wire
 from agent_host.lsp.capabilities import COMMANDS, initialize_result
 from agent_host.lsp.host import Folder, Host, MakeHost
 from agent_host.lsp.json_values import is_object
@@ -84,6 +84,9 @@ class Server:
         self._on("shutdown", wire.Anything, self._shutdown)
         self._on("agent/run", wire.RunParams, self._run)
         self._on("agent/stop", wire.StopParams, self._stop)
+        self._on("agent/steer", wire.SteerParams, self._steer)
+        self._on("agent/steer/list", wire.PendingParams, self._pending)
+        self._on("agent/steer/remove", wire.UnsteerParams, self._unsteer)
         self._feature("agent/ping", lambda _: wire.PingAnswer().json_object())
         self._on("agent/status", wire.NoParams, self._status)
         self._on("agent/roles", wire.NoParams, self._roles)
@@ -169,8 +172,21 @@ class Server:
 
     async def _stop(self, params: wire.StopParams) -> Told:
         host = await self._ready()
-        stopped = await host.stop(params.run_id, params.session_id)
-        return wire.StopAnswer(stopped=list(stopped))
+        return convert_session.stop_answer(await host.stop(params.run_id, params.session_id))
+
+    async def _steer(self, params: wire.SteerParams) -> Told:
+        host = await self._ready()
+        said = convert.prompt(params.prompt, host.in_code_points)
+        return convert_session.steer_answer(await host.steer(params.session_id, said, params.when))
+
+    async def _pending(self, params: wire.PendingParams) -> Told:
+        host = await self._ready()
+        pending = [convert_session.waiting(each) for each in host.waiting(params.session_id)]
+        return wire.PendingAnswer(pending=pending)
+
+    async def _unsteer(self, params: wire.UnsteerParams) -> Told:
+        host = await self._ready()
+        return wire.UnsteerAnswer(removed=host.take_back(params.session_id, params.id))
 
     def _status(self, _: wire.NoParams) -> Told:
         return convert.status_answer(self._app.status(), __version__)

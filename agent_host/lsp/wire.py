@@ -138,6 +138,25 @@ class StopParams(Params):
     session_id: Id | None = None
 
 
+class SteerParams(Params):
+    """`when`: "now" is before the next call of the model, "next" as a run of its own."""
+
+    session_id: Id
+    prompt: Prompt
+    when: Literal["now", "next"] = "now"
+
+
+class PendingParams(Params):
+    session_id: Id
+
+
+class UnsteerParams(Params):
+    """Takes back what waits."""
+
+    session_id: Id
+    id: Id
+
+
 class NoParams(Params):
     """`{}`, or no params at all."""
 
@@ -177,10 +196,37 @@ class RunAnswer(Told):
     reason: str | None = None
 
 
+class WaitingWire(Told):
+    """A prompt that waits for the run ("now") or for a run of its own ("next")."""
+
+    id: str
+    prompt: str
+    when: Literal["now", "next"]
+
+
 class StopAnswer(Told):
-    """The runs that are gone now."""
+    """The runs that are gone now. `handedBack`: what was said to them that no run has taken."""
 
     stopped: list[str]
+    handed_back: list[WaitingWire] | None = None
+
+
+class SteerAnswer(Told):
+    """What became of it: `runId` is of the run that it started."""
+
+    accepted: Literal["steered", "queued", "started"]
+    id: str
+    run_id: str | None = None
+
+
+class PendingAnswer(Told):
+    pending: list[WaitingWire]
+
+
+class UnsteerAnswer(Told):
+    """False: it is not waiting any more."""
+
+    removed: bool
 
 
 class PingAnswer(Told):
@@ -300,6 +346,9 @@ class Method:
 METHODS: Mapping[str, Method] = {
     "agent/run": Method("editor", RunParams, RunAnswer),
     "agent/stop": Method("editor", StopParams, StopAnswer),
+    "agent/steer": Method("editor", SteerParams, SteerAnswer),
+    "agent/steer/list": Method("editor", PendingParams, PendingAnswer),
+    "agent/steer/remove": Method("editor", UnsteerParams, UnsteerAnswer),
     "agent/ping": Method("editor", Anything, PingAnswer),
     "agent/status": Method("editor", NoParams, StatusAnswer),
     "agent/roles": Method("editor", NoParams, RolesAnswer),

@@ -11,7 +11,15 @@ from collections.abc import AsyncIterator, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from agents import Agent, FunctionTool, MaxTurnsExceeded, RunConfig, Runner, Tool
+from agents import (
+    Agent,
+    FunctionTool,
+    MaxTurnsExceeded,
+    RunConfig,
+    Runner,
+    Tool,
+    set_tracing_disabled,
+)
 from agents.items import ModelResponse
 from agents.models.interface import Model
 from agents.tool_context import ToolContext
@@ -45,6 +53,13 @@ from agent_host.runtimes.sdk_turn import Asker
 _SEGMENT = 20
 _UNKNOWN_TOOL = "agent_host_unknown_tool"
 _T = TypeVar("_T")
+
+
+def prepare() -> None:
+    """Do at leisure what the first run would do on the loop's thread: tracing off, types built."""
+    set_tracing_disabled(True)  # noqa: FBT003
+    call = ResponseFunctionToolCall(type="function_call", call_id="", name="", arguments="")
+    _completed([call, _final_message()])
 
 
 class RunLoop:
@@ -118,6 +133,8 @@ class RunLoop:
 
     async def _ask(self, turn: int) -> ModelAnswer | Trouble:
         self._answer = None
+        if steering := self._request.take_steering():
+            self._memory.add([user_said(steering)])
         try:
             answer = await self._asker.ask(repaired(self._memory.items, self._request.model), turn)
         except Trouble as trouble:
@@ -239,20 +256,7 @@ class _TurnModel(Model):
         answer = await self._loop.take_turn()
         calls = [item for item in answer.items if isinstance(item, Called)]
         output: list[ResponseOutputItem] = [self._seen(call) for call in calls]
-        yield ResponseCompletedEvent(
-            type="response.completed",
-            sequence_number=0,
-            response=Response(
-                id="turn",
-                created_at=0,
-                model="model",
-                object="response",
-                output=output or [_final_message()],
-                parallel_tool_calls=True,
-                tool_choice="auto",
-                tools=[],
-            ),
-        )
+        yield _completed(output or [_final_message()])
 
     def _seen(self, call: Called) -> ResponseFunctionToolCall:
         return ResponseFunctionToolCall(
@@ -261,6 +265,23 @@ class _TurnModel(Model):
             name=call.name if self._loop.knows(call.name) else _UNKNOWN_TOOL,
             arguments="{}",
         )
+
+
+def _completed(output: list[ResponseOutputItem]) -> ResponseCompletedEvent:
+    return ResponseCompletedEvent(
+        type="response.completed",
+        sequence_number=0,
+        response=Response(
+            id="turn",
+            created_at=0,
+            model="model",
+            object="response",
+            output=output,
+            parallel_tool_calls=True,
+            tool_choice="auto",
+            tools=[],
+        ),
+    )
 
 
 def _final_message() -> ResponseOutputMessage:

@@ -17,7 +17,7 @@ from agent_host.core.errors import (
     SessionNotFound,
     ShuttingDown,
 )
-from agent_host.core.model import RunRequest, RunResult, SessionStatus
+from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
 from agent_host.core.ports import Editor, Runtime
 from agent_host.core.records import RunRecord, SessionRecord, SessionStore
 from agent_host.session.asker import Asker
@@ -26,6 +26,7 @@ from agent_host.session.clock import Clock
 from agent_host.session.gate import Crew
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
+from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.planner import Planner
 from agent_host.session.run import Plan, Run, Surroundings
 from agent_host.session.session import Session
@@ -56,6 +57,14 @@ class Staff:
     workspace: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The runs that are gone, and what was said to their sessions that no run has taken."""
+
+    run_ids: tuple[str, ...]
+    handed_back: tuple[Waiting, ...] = ()
+
+
 class SessionManager:
     """The sessions of one host; `tasks` owns their runs."""
 
@@ -77,10 +86,11 @@ class SessionManager:
             await self._stop((ticket,))
             raise
 
-    async def stop(
-        self, *, run_id: str | None = None, session_id: str | None = None
-    ) -> tuple[str, ...]:
-        """Stop a run, a session's run, or all; returns those that were stopped, once gone."""
+    async def stop(self, *, run_id: str | None = None, session_id: str | None = None) -> Stopped:
+        """Stop a run, a session's run, or all; returns once they are gone.
+
+        What waited in their sessions is handed back, not run.
+        """
         if run_id is not None:
             if run_id not in self._tickets:
                 raise RunNotFound(f"There is no run {run_id!r}; it was never started here.")
@@ -91,6 +101,28 @@ class SessionManager:
             current = self._sessions[session_id].current
             return await self._stop((current,) if current else ())
         return await self._stop(self._open())
+
+    async def steer(self, session_id: str, prompt: tuple[PromptPart, ...], when: When) -> Steered:
+        """Say something to a session: to its run, or as a run of its own after it."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            await self._staff.store.session(session_id)  # raises SessionNotFound
+        waiting = Waiting(self._staff.new_id(), prompt, when)
+        if session is None or session.current is None:
+            ticket = self._start(RunRequest(prompt, session_id))
+            return Steered("started", waiting.id, ticket.run_id)
+        session.pending.add(waiting)
+        return Steered("steered" if when == "now" else "queued", waiting.id)
+
+    def waiting(self, session_id: str) -> tuple[Waiting, ...]:
+        """What was said to a session and waits."""
+        session = self._sessions.get(session_id)
+        return tuple(session.pending.prompts) if session else ()
+
+    def take_back(self, session_id: str, waiting_id: str) -> bool:
+        """Take back what waits; False if it is not waiting any more."""
+        session = self._sessions.get(session_id)
+        return session is not None and session.pending.remove(waiting_id)
 
     def status(self) -> tuple[SessionStatus, ...]:
         """What goes on in each session."""
@@ -149,6 +181,15 @@ class SessionManager:
         else:
             session.free()
             ticket.outcome.set_result(result)
+            self._go_on(session)
+
+    def _go_on(self, session: Session) -> None:
+        """Start the next run of what waits, if there is any."""
+        if self._closing or session.current is not None:
+            return
+        waiting = session.pending.take_first()
+        if waiting is not None:
+            self._start(RunRequest(waiting.prompt, session.session_id))
 
     async def _execute(self, ticket: Ticket, session: Session, request: RunRequest) -> RunResult:
         await self._resume(session, request.session_id is not None)
@@ -174,6 +215,7 @@ class SessionManager:
             clock=staff.clock,
             new_id=staff.new_id,
             remember=session.remember,
+            take_steering=session.pending.take_now,
         )
 
     async def _resume(self, session: Session, named: bool) -> None:  # noqa: FBT001
@@ -229,11 +271,15 @@ class SessionManager:
 
     # ---- stopping
 
-    async def _stop(self, tickets: Sequence[Ticket]) -> tuple[str, ...]:
+    async def _stop(self, tickets: Sequence[Ticket]) -> Stopped:
         stopped = [ticket for ticket in tickets if ticket.stop()]
+        back: list[Waiting] = []
+        for ticket in stopped:
+            session = self._sessions.get(ticket.session_id)
+            back += session.pending.take_all() if session else ()
         if stopped:
             await asyncio.wait([ticket.outcome for ticket in stopped])
-        return tuple(ticket.run_id for ticket in stopped)
+        return Stopped(tuple(ticket.run_id for ticket in stopped), tuple(back))
 
     def _open(self) -> tuple[Ticket, ...]:
         return tuple(ticket for ticket in self._tickets.values() if not ticket.over)

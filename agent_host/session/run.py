@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
-from agent_host.core.events import Delta, Ended, Started, ToolRequested, Used
+from agent_host.core.events import Delta, Ended, Started, Text, ToolRequested, Used
 from agent_host.core.model import (
     Failure,
     JsonObject,
@@ -21,6 +21,7 @@ from agent_host.core.model import (
     PromptPart,
     Role,
     RunResult,
+    TextPart,
     ToolSpec,
     Usage,
 )
@@ -57,7 +58,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a run works with; `remember` keeps items of the conversation for the session."""
+    """What a run works with; `remember` keeps items of the conversation for the session.
+
+    `take_steering` gives what the user has said to this run since it began.
+    """
 
     editor: Editor
     store: SessionStore
@@ -66,6 +70,7 @@ class Surroundings:
     clock: Clock
     new_id: Callable[[], str]
     remember: Callable[[Sequence[JsonObject]], None]
+    take_steering: Callable[[], tuple[PromptPart, ...]]
 
 
 class Run:
@@ -209,6 +214,7 @@ class Run:
                 history=plan.history,
                 limits=plan.limits,
                 cwd=plan.cwd,
+                take_steering=self._take_steering,
             )
             self._outcome = await self._around.runtime.run(request, self._sink, gate)
         except AgentHostError as error:
@@ -235,6 +241,13 @@ class Run:
     def _remember(self, items: Sequence[JsonObject]) -> None:
         self._around.remember(items)
         self._around.store.remember(self.plan.session_id, self.plan.run_id, items)
+
+    def _take_steering(self) -> tuple[PromptPart, ...]:
+        parts = self._around.take_steering()
+        for part in parts:
+            if isinstance(part, TextPart):
+                self._tell(Origin("user"), Text(part.text))
+        return parts
 
     def _add_usage(self, usage: Usage) -> None:
         self._usage = self._usage.plus(usage)

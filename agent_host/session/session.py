@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from agent_host.core.errors import SessionBusy
 from agent_host.core.model import JsonObject, SessionState, SessionStatus
 from agent_host.session.asker import Asker
+from agent_host.session.pending import Pending
 from agent_host.session.ticket import Ticket
 
 
@@ -21,6 +22,7 @@ class Session:
     known: bool = False
     history: list[JsonObject] = field(default_factory=list[JsonObject])
     current: Ticket | None = None
+    pending: Pending = field(default_factory=Pending)
 
     def reserve(self, ticket: Ticket) -> None:
         """Take the session for one run. Raises SessionBusy."""

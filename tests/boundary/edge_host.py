@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from agent_host.lsp.early import Opening, open_stdio
+from agent_host.session.manager import Stopped
 
 if __name__ == "__main__":
     OPENING = Opening(listen=sys.argv[2]) if "--tcp" in sys.argv else open_stdio()
@@ -144,13 +145,13 @@ class EdgeHost:
         origin = Origin("agent", "coder", "scripted/x")
         self._edge.send_delta(NumberedDelta("s1", run_id, self._seq, origin, delta))
 
-    async def stop(self, run_id: str | None, session_id: str | None) -> tuple[str, ...]:
+    async def stop(self, run_id: str | None, session_id: str | None) -> Stopped:
         if run_id is not None and run_id not in self._runs:
             raise RunNotFound(f"There is no run {run_id}.")
         stopped = tuple(self._runs) if run_id is None else (run_id,)
         for each in stopped:
             self._runs[each].set()
-        return stopped
+        return Stopped(stopped)
 
     def status(self) -> HostStatus:
         sessions = (SessionStatus("s1", "running" if self._runs else "idle"),)

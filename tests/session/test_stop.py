@@ -10,6 +10,7 @@ from agent_host.core.errors import RunNotFound, SessionNotFound, ShuttingDown
 from agent_host.core.events import Answered, Ended, ToolFinished
 from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.session.manager import Stopped
 from tests.fakes import answering
 from tests.session.stage import Stage, asked, stage, tool
 
@@ -29,7 +30,7 @@ async def test_stop_while_the_model_speaks(tmp_path: Path) -> None:
         host.plays(story)
         run = tasks.create_task(host.manager.run(asked(run_id="r")))
         await host.editor.until(lambda: len(host.editor.deltas) > 5)
-        assert await host.manager.stop(run_id="r") == ("r",)
+        assert (await host.manager.stop(run_id="r")).run_ids == ("r",)
         told = len(host.editor.deltas)
         result = await run
         assert (result.status, result.reason) == ("stopped", "stopped by the user")
@@ -37,7 +38,7 @@ async def test_stop_while_the_model_speaks(tmp_path: Path) -> None:
         host.plays(answering("Next.")[0])
         assert (await host.manager.run(asked(session_id=result.session_id))).status == "completed"
         assert all(each.run_id != "r" for each in host.editor.deltas[told:])
-        assert await host.manager.stop(run_id="r") == ()
+        assert (await host.manager.stop(run_id="r")).run_ids == ()
 
 
 async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
         run = tasks.create_task(host.run(tool("fs_write", path="a", text="x"), session_id="s"))
         await host.editor.until(lambda: bool(host.editor.questions))
         assert [each.state for each in host.manager.status()] == ["needsInput"]
-        assert len(await host.manager.stop(session_id="s")) == 1
+        assert len((await host.manager.stop(session_id="s")).run_ids) == 1
         result, _ = await run
         assert result.status == "stopped"
         assert host.editor.withdrawn == host.editor.questions
@@ -104,7 +105,7 @@ async def test_stop_before_the_run_has_begun(tmp_path: Path) -> None:
     async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
         run = tasks.create_task(host.manager.run(asked(run_id="r")))
         await asyncio.sleep(0)
-        assert await host.manager.stop() == ("r",)
+        assert (await host.manager.stop()).run_ids == ("r",)
         assert (await run).status == "stopped"
         assert [type(d).__name__ for d in host.told()] == ["Started", "Ended"]
 
@@ -143,7 +144,7 @@ async def test_unknown_ids_are_named(tmp_path: Path) -> None:
             await host.manager.stop(run_id="nope")
         with pytest.raises(SessionNotFound, match="nope"):
             await host.manager.stop(session_id="nope")
-        assert await host.manager.stop() == ()
+        assert await host.manager.stop() == Stopped(())
 
 
 async def test_closing_stops_everything_and_takes_nothing_more(tmp_path: Path) -> None:
