@@ -44,7 +44,7 @@ if config.way == 'command' then
 else
   client:request('agent/run', config.run, answered, buffer)
 end
-assert(vim.wait(40000, function() return done end, 10), 'the run did not end')
+assert(vim.wait(40000, function() return done end, 10), 'the run did not end: ' .. vim.json.encode(seen))
 
 seen.after = text(buffer)
 seen.modified = vim.bo[buffer].modified

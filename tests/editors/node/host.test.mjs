@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import rpc from 'vscode-jsonrpc/node.js';
+import rpc from 'vscode-jsonrpc/node';
 
 const DISK = "name = 'disk'\n";
 const TYPED = '# größe 🐍: not saved\n' + DISK;
