@@ -74,6 +74,8 @@ class Application:
         parts = self._parts
         try:
             parts.workspace.set_folders(client.folders)
+            for document in parts.documents.all():  # opened before the folders were known
+                self._diagnose(document.uri)
             self._options = client.options
             await self._load_settings({})
             await parts.actions.set_roots(parts.workspace.roots)
