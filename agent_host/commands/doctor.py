@@ -41,7 +41,8 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Keys and addresses": [_credential(each) for each in _as_json_keys(report)],
         "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
-        "Sandbox for commands": list(report.sandboxes) or ["none"],
+        "Means for a sandbox (each question says what is in use)": list(report.sandboxes)
+        or ["none"],
         "Programs": _programs(report),
         "Directories": [
             f"settings: {situation.dirs.config_file}",

@@ -193,16 +193,20 @@ async def test_a_withdrawn_question_is_left_alone(tmp_path: Path) -> None:
         write(method="$/cancelRequest", params={{"id": asked}})
         write(id=expect("what")["id"], result=answer_of(asked)["code"])
     """
-    asked = asyncio.Event()
+    asked, closed = asyncio.Event(), asyncio.Event()
 
     async def never(_: Question) -> str:
         asked.set()
-        return await asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            closed.set()
 
     async with start(tmp_path, script, never) as client:
         await asked.wait()
         client.notify("asked")
         assert await client.request("what") == -32800
+        await asyncio.wait_for(closed.wait(), 10)
 
 
 @pytest.mark.parametrize(
