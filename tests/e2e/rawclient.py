@@ -208,6 +208,8 @@ class RawClient:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, self.process.stdout.fileno())
         os.close(nothing)
+        self.request("agent/ping")  # its answer wakes the reader, which still holds the pipe
+        self._thread.join(WAIT)
 
     def kill(self) -> None:
         """SIGKILL for the host alone, not for what it started."""
