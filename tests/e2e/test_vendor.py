@@ -9,36 +9,47 @@ from tests.e2e.vendor import Vendor
 TOUCH = ("terminal_run", {"command": "echo once >> count"})
 
 
-@pytest.mark.parametrize("cut", ["nothing", "text", "half a call", "calls"])
-def test_a_cut_stream_is_tried_again_or_ends_with_a_reason(
+def test_a_stream_that_ends_before_it_says_anything_is_asked_for_again(
+    hosts: Hosts, vendor: Vendor
+) -> None:
+    vendor.plays([says("", cut="nothing"), says("whole")])
+    run = hosts.start(env=vendor.environment).run(model="local/any")
+    result = run.result(60)
+    assert (result["status"], result["output"].strip()) == ("completed", "whole")
+    assert len(run.deltas("retry")) == 1
+
+
+@pytest.mark.parametrize("cut", ["text", "half a call", "calls"])
+def test_a_stream_that_is_cut_later_ends_the_run_and_not_the_session(
     hosts: Hosts, vendor: Vendor, cut: str
 ) -> None:
-    broken = calls(TOUCH, text="I will count.", cut=cut)
-    vendor.plays([broken, calls(TOUCH, text="Again."), says("counted")])
+    """What was shown stays, a call that is not whole is not made, and the next prompt works."""
+    vendor.plays([calls(TOUCH, text="I will count.", cut=cut), says("went on")])
     editor = hosts.start(env=vendor.environment)
     run = editor.run(model="local/any")
     result = run.result(60)
-    assert result["status"] == "completed"
-    assert result["output"].strip() == "counted"
-    assert len(run.deltas("retry")) == 1
-    assert (hosts.root / "count").read_text() == "once\n"
+    assert (result["status"], result["error"]["code"]) == ("failed", "runtime_failed")
+    assert result["output"].strip() == "I will count."
+    assert editor.questions() == []
+    assert not (hosts.root / "count").exists()
+    again = editor.run(model="local/any", sessionId=result["sessionId"]).result()
+    assert (again["status"], again["output"].strip()) == ("completed", "went on")
 
 
 def test_a_stream_that_is_always_cut_ends_the_run(hosts: Hosts, vendor: Vendor) -> None:
-    vendor.plays([says("Never whole", cut="text")] * 30)
-    editor = hosts.start(env=vendor.environment)
-    result = editor.run(model="local/any").result(60)
-    assert result["status"] == "failed"
-    assert result["error"]["code"] == "runtime_failed"
+    vendor.plays([says("", cut="nothing")] * 30)
+    result = hosts.start(env=vendor.environment).run(model="local/any").result(60)
+    assert (result["status"], result["error"]["code"]) == ("failed", "runtime_failed")
     assert len(vendor.bodies) < 10
 
 
 def test_a_finished_tool_is_not_run_again_after_a_cut(hosts: Hosts, vendor: Vendor) -> None:
-    vendor.plays([calls(TOUCH), says("Half", cut="text"), says("done")])
+    vendor.plays([calls(TOUCH), says("", cut="nothing"), says("done")])
     editor = hosts.start(env=vendor.environment)
     result = editor.run(model="local/any").result(60)
     assert result["output"].strip() == "done"
     assert (hosts.root / "count").read_text() == "once\n"
+    assert len(editor.questions()) == 1
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, "auth_failed"), (404, "model_not_found")])
