@@ -373,6 +373,7 @@ async def type_on(editor: SimulatedEditor, typed: list[str], finished: asyncio.E
         await asyncio.sleep(2.5 if number % 40 == 39 else 0.05)
 
 
+@pytest.mark.timeout(240)
 @each_editor
 @pytest.mark.parametrize("removes", [False, True], ids=["inserting", "replacing"])
 def test_two_hundred_edits_while_somebody_types(habits: Habits, removes: bool, tmp_path) -> None:
