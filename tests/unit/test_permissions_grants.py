@@ -259,6 +259,12 @@ def test_an_edits_grant_covers_a_folder(tmp_path: Path, clock: Clock, root: Path
     assert view.find(GrantKey("fs.write", "/w/src/", "other")) is None
 
 
+def test_only_a_folder_covers_what_is_below(tmp_path: Path, clock: Clock, root: Path) -> None:
+    grants = book(tmp_path, clock)
+    add(grants, root, "session", GrantKey("fs.write", "/w/src", "r"))
+    assert grants.view("s1", []).find(GrantKey("fs.write", "/w/src/a/", "r")) is None
+
+
 def test_a_directory_in_a_command_grant_covers_nothing_else(
     tmp_path: Path, clock: Clock, root: Path
 ) -> None:

@@ -495,6 +495,7 @@ def test_safe(command: str) -> None:
         ("find", ".", "-fls", "x"),
         ("find", ".", "-name", "-exec"),
         ("find", ".", "-name"),
+        ("find", ".", "-name", "x", "src"),
         ("find", ".", "-name", "x", "-o", "-delete"),
         ("find", "-files0-from", "x"),
         ("find", ".", "(", "-delete", ")"),
