@@ -67,6 +67,11 @@ PROTECTED: tuple[Protected, ...] = (
 )
 """Writing these always asks, and the answer is never remembered."""
 
+PROTECTED_NAMES: tuple[str, ...] = tuple(
+    entry.pattern for entry in PROTECTED if entry.kind == "tree"
+)
+"""The same as bare patterns, for a sandbox that binds them read-only."""
+
 WARNED: tuple[Protected, ...] = (
     Protected("conftest.py", "file", "test runners run it by itself"),
     Protected("makefile", "file", "build commands run it"),

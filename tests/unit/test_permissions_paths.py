@@ -3,7 +3,7 @@
 import pytest
 
 from agent_host.permissions import paths
-from agent_host.permissions.protected import PROTECTED, SECRET
+from agent_host.permissions.protected import PROTECTED, PROTECTED_NAMES, SECRET, SECRET_NAMES
 
 ROOTS = ("/w/app",)
 
@@ -313,3 +313,13 @@ def test_the_tables_are_folded() -> None:
         assert not entry.pattern.startswith("/")
     for pattern, _ in SECRET:
         assert pattern == paths.key(pattern)
+
+
+def test_the_tables_for_others_say_the_same() -> None:
+    assert {".git", ".vscode", ".github/workflows", "agents.md"} <= set(PROTECTED_NAMES)
+    assert "head" not in PROTECTED_NAMES
+    assert (
+        SECRET_NAMES.index("id_*") < SECRET_NAMES.index("!id_*.*") < SECRET_NAMES.index("id_rsa*")
+    )
+    assert "!.env.example" in SECRET_NAMES[SECRET_NAMES.index(".env*") :]
+    assert not any("/" in pattern for pattern in SECRET_NAMES)
