@@ -17,7 +17,7 @@ from agent_host.core.errors import (
     SessionNotFound,
     ShuttingDown,
 )
-from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
+from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus, TextPart
 from agent_host.core.ports import Editor, Runtime
 from agent_host.core.records import RunRecord, SessionRecord, SessionStore
 from agent_host.session.asker import Asker
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 MAX_ENDED = 1000
 """How many ended runs are remembered, for a client that asks again by the same id."""
+
+MAX_TITLE = 80
 
 _ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
 
@@ -253,6 +255,7 @@ class SessionManager:
                     self._staff.workspace(),
                     now,
                     now,
+                    title=_title(plan.prompt),
                 )
             )
         store.start_run(
@@ -290,6 +293,13 @@ class SessionManager:
             if oldest is None:
                 return
             del self._tickets[oldest]
+
+
+def _title(prompt: Sequence[PromptPart]) -> str:
+    """The first words of a prompt."""
+    text = " ".join(part.text for part in prompt if isinstance(part, TextPart))
+    words = " ".join(text.split())
+    return words if len(words) <= MAX_TITLE else f"{words[: MAX_TITLE - 1]}…"
 
 
 def _check_id(name: str, value: str | None) -> None:
