@@ -4,6 +4,7 @@ Nobody to ask, no answer, or an answer that was not offered is a denial with its
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from agent_host.permissions.prompts import Asking, question_for, scope_of
 from agent_host.permissions.subject import command_key
 from agent_host.permissions.trust import TrustBook, trust_question
 from agent_host.session.judge import Judged
+
+KEEP_SECONDS = 1.0
+"""How long a question waits for the store; a slow disk does not keep it from the person."""
 
 CANNOT_ASK = (
     "this editor can't ask questions. Allow it beforehand by a rule in the settings, or use the "
@@ -95,9 +99,14 @@ class Asker:
     async def _put(self, question: Question, tell: Callable[[Delta], None]) -> Answer:
         """Ask now; the caller holds the session's turn to ask."""
         if not self._editor.can_ask:
+            tell(Answered(question.call_id, None, CANNOT_ASK))
             return Answer(None, CANNOT_ASK)
         tell(Asked(question.call_id, question.title, question.detail, question.options))
         self._store.ask(question)
+        # A host that dies while a person thinks leaves the run whole up to its question.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KEEP_SECONDS):
+                await self._store.flush()
         answer = Answer(None, "the run was stopped")
         self.open_questions += 1
         try:

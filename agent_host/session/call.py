@@ -6,8 +6,8 @@ Every call that was told as requested is told as ended, exactly once. Not here: 
 
 from collections.abc import Callable
 
-from agent_host.core.actions import Action
-from agent_host.core.events import Delta, ToolFinished, ToolOutput, ToolRequested
+from agent_host.core.actions import Action, OutputStream
+from agent_host.core.events import Delta, Omitted, ToolFinished, ToolOutput, ToolRequested
 from agent_host.core.model import ToolCall, ToolResult, ToolStatus
 from agent_host.session.lifecycle import END_STATES, CallEvent, CallState, after
 from agent_host.tools import find, title
@@ -45,9 +45,13 @@ class CallLife:
         """Go on to the next state."""
         self.state = after(self.state, event)
 
-    def output(self, stream: str, text: str) -> None:
+    def output(self, stream: OutputStream, text: str) -> None:
         """Tell what a command prints."""
-        self.tell(ToolOutput(self.call.call_id, "stderr" if stream == "stderr" else "stdout", text))
+        self.tell(ToolOutput(self.call.call_id, stream, text))
+
+    def omitted(self, what: str, size: int) -> None:
+        """Tell that so many bytes were not told."""
+        self.tell(Omitted(what, size))
 
     def end(self, result: ToolResult) -> ToolResult:
         """Tell how the call ended; returns the result."""

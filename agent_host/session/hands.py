@@ -4,7 +4,7 @@ Nothing here decides or asks. What goes wrong is an ActionFailed whose reason is
 """
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from agent_host.core.actions import (
     CommandResult,
@@ -47,6 +47,16 @@ PlainAction = (
 """Every action but the changes of a file's text, which are planned first (changes.py)."""
 
 
+class Report(Protocol):
+    """Where a command's output is told while it runs."""
+
+    def output(self, stream: OutputStream, text: str) -> None:
+        """Tell a piece of it."""
+
+    def omitted(self, what: str, size: int) -> None:
+        """Tell that so many bytes were not told."""
+
+
 class Hands:
     """Performs actions. `show` makes a true path short for people and models."""
 
@@ -63,7 +73,7 @@ class Hands:
         action: PlainAction,
         facts: PathFacts | None,
         ledger: Ledger,
-        on_output: Callable[[OutputStream, str], None],
+        report: Report,
     ) -> ToolResult:
         """Do it. `facts` are those that were judged. Raises ActionFailed."""
         match action:
@@ -79,7 +89,7 @@ class Hands:
             case DeletePath():
                 return await self._delete(action, facts, ledger)
             case RunCommand():
-                return _told(await self._commands.run(action, ledger, on_output))
+                return await self._run(action, ledger, report)
             case OpenInEditor():
                 return await self._open(action)
             case _:
@@ -150,6 +160,20 @@ class Hands:
         ledger.settled(entry, made=True, trash_id=trash)
         self._editor.files_changed([facts.true_path])
         return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
+
+    async def _run(self, action: RunCommand, ledger: Ledger, report: Report) -> ToolResult:
+        shown = 0
+
+        def on_output(stream: OutputStream, text: str) -> None:
+            nonlocal shown
+            shown += len(text.encode("utf-8", "replace"))
+            report.output(stream, text)
+
+        result = await self._commands.run(action, ledger, on_output)
+        printed = result.omitted + len(result.output.encode("utf-8", "replace"))
+        if result.omitted and printed > shown:
+            report.omitted("output", printed - shown)
+        return _told(result)
 
     async def _open(self, action: OpenInEditor) -> ToolResult:
         document = self._editor.document(action.path)

@@ -171,6 +171,8 @@ class SessionManager:
             result = await self._execute(ticket, session, request)
         except AgentHostError as error:
             session.free()
+            if not session.known:
+                self.forget(session.session_id)
             ticket.outcome.set_exception(error)
         except asyncio.CancelledError:
             session.free()
@@ -194,7 +196,8 @@ class SessionManager:
             self._start(RunRequest(waiting.prompt, session.session_id))
 
     async def _execute(self, ticket: Ticket, session: Session, request: RunRequest) -> RunResult:
-        await self._resume(session, request.session_id is not None)
+        if request.session_id is not None and not session.known:
+            await self._resume(session)
         plan = await self._staff.planner.plan(request, session, ticket.run_id)
         runtime = await self._staff.runtime(plan.runtime_name)
         session.role, session.model, session.runtime = (
@@ -220,19 +223,13 @@ class SessionManager:
             take_steering=session.pending.take_now,
         )
 
-    async def _resume(self, session: Session, named: bool) -> None:  # noqa: FBT001
-        """Load a session that an earlier host kept; a name that nobody knows is a new one."""
-        if session.known or not named:
-            return
-        try:
-            record = await self._staff.store.session(session.session_id)
-        except SessionNotFound:
-            return
-        await self._staff.store.acquire(session.session_id)
-        session.history[:] = await self._staff.store.history(session.session_id)
-        session.role = session.role or record.role
-        session.model = session.model or record.model
-        session.runtime = session.runtime or record.runtime
+    async def _resume(self, session: Session) -> None:
+        """Load a session that an earlier host kept. Raises SessionNotFound."""
+        store = self._staff.store
+        record = await store.session(session.session_id)
+        await store.acquire(session.session_id)
+        session.history[:] = await store.history(session.session_id)
+        session.role, session.model, session.runtime = record.role, record.model, record.runtime
         session.known = True
 
     def _record(self, session: Session, plan: Plan) -> None:

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agent_host.core.errors import InvalidRequest
+from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.model import Role, RunRequest
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
@@ -70,7 +70,7 @@ class Planner:
             runtime = model
         if runtime not in self.runtimes:
             known = ", ".join(self.runtimes)
-            raise InvalidRequest(f"There is no runtime {runtime!r}. Known: {known}.")
+            raise RuntimeMissing(f"There is no runtime {runtime!r}. Known: {known}.")
         if runtime != SDK:
             return runtime, model or runtime
         credentials = self.credentials()

@@ -33,6 +33,7 @@ from agent_host.session.deltas import DeltaStream
 from agent_host.session.gate import Crew, Gate, Scene
 from agent_host.session.ledger import Ledger
 from agent_host.session.sink import Sink
+from agent_host.session.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -85,9 +86,9 @@ class Run:
         self._system = Origin("system")
         self._early: RuntimeResult | None = None
         self._work: asyncio.Task[None] | None = None
+        self._watchdog: Watchdog | None = None
         self._outcome: RuntimeResult | None = None
         self._usage = Usage()
-        self._active_at = around.clock.monotonic()
         self._ledger = Ledger(
             around.store,
             session_id=plan.session_id,
@@ -124,16 +125,23 @@ class Run:
 
     async def _work_through(self) -> None:
         """Converse until the runtime ends or is ended, then clean up."""
+        plan = self.plan
         async with asyncio.TaskGroup() as tasks:
             gate = self._gate(tasks)
             self._work = tasks.create_task(self._converse(gate))
-            timers = self._start_timers(gate)
+            watchdog = self._watchdog = Watchdog(
+                plan.limits,
+                self._around.clock,
+                busy=lambda: gate.busy,
+                at_limit=self._at_limit,
+            )
+            watchdog.start()
             try:
                 if self._early is not None:
                     self._work.cancel()
                 await asyncio.wait((self._work,))
             finally:
-                timers.cancel()
+                watchdog.cancel()
                 self._work.cancel()
                 await gate.close()
                 await asyncio.wait((self._work,))
@@ -160,30 +168,6 @@ class Run:
     def _editor_is_stuck(self) -> None:
         stuck = Overloaded("The editor has stopped reading; run it again once it responds.")
         self._end_early(RuntimeResult("failed", "", error=stuck))
-
-    def _start_timers(self, gate: Gate) -> "_Timers":
-        timers = _Timers()
-        loop = asyncio.get_running_loop()
-        limits = self.plan.limits
-        if limits.wall_seconds is not None:
-            wall = f"the run took longer than {limits.wall_seconds:g} s"
-            timers.hold(loop.call_later(limits.wall_seconds, self._at_limit, "wallSeconds", wall))
-        if limits.inactivity_seconds is not None:
-            self._watch_inactivity(limits.inactivity_seconds, gate, timers)
-        return timers
-
-    def _watch_inactivity(self, allowed: float, gate: Gate, timers: "_Timers") -> None:
-        # A person may think about a question for as long as they like, and commands have
-        # time limits of their own: only a silent runtime counts.
-        now = self._around.clock.monotonic()
-        if gate.busy:
-            self._active_at = now
-        left = self._active_at + allowed - now
-        if left <= 0:
-            self._at_limit("inactivitySeconds", f"the runtime was silent for {allowed:g} s")
-            return
-        loop = asyncio.get_running_loop()
-        timers.hold(loop.call_later(left, self._watch_inactivity, allowed, gate, timers))
 
     # ---- the conversation
 
@@ -227,10 +211,10 @@ class Run:
     # ---- telling
 
     def _tell(self, origin: Origin, delta: Delta) -> None:
-        self._active_at = self._around.clock.monotonic()
         self._deltas.send(origin, delta)
 
     def _tell_agent(self, delta: Delta) -> None:
+        self._show_life()
         self._tell(self._agent, delta)
 
     def _tell_tool(self, delta: Delta) -> None:
@@ -238,7 +222,12 @@ class Run:
         if isinstance(delta, ToolRequested):
             self._around.editor.report_progress(self.plan.run_id, delta.title)
 
+    def _show_life(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.active()
+
     def _remember(self, items: Sequence[JsonObject]) -> None:
+        self._show_life()
         self._around.remember(items)
         self._around.store.remember(self.plan.session_id, self.plan.run_id, items)
 
@@ -250,6 +239,7 @@ class Run:
         return parts
 
     def _add_usage(self, usage: Usage) -> None:
+        self._show_life()
         self._usage = self._usage.plus(usage)
         self._tell(self._system, Used(self._usage))
         allowed, spent = self.plan.limits.max_cost_usd, self._usage.cost_usd
@@ -271,21 +261,6 @@ class Run:
             limit=outcome.limit,
             reason=outcome.reason,
         )
-
-
-class _Timers:
-    """The timers of a run, to be cancelled at once."""
-
-    def __init__(self) -> None:
-        self._handles: list[asyncio.TimerHandle] = []
-
-    def hold(self, handle: asyncio.TimerHandle) -> None:
-        self._handles = [each for each in self._handles if not each.cancelled()]
-        self._handles.append(handle)
-
-    def cancel(self) -> None:
-        for handle in self._handles:
-            handle.cancel()
 
 
 def _broke() -> RuntimeResult:

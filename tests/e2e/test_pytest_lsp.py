@@ -126,7 +126,9 @@ async def test_a_cancelled_request(client: LanguageClient) -> None:
     while (await client.state.deltas.get()).delta.kind != "text":
         pass
     client.cancel_request(types.CancelParams("mine"))
-    outcome = await asyncio.wait_for(asyncio.gather(run, return_exceptions=True), 20)
+    outcome = await asyncio.wait_for(
+        asyncio.gather(asyncio.wrap_future(run), return_exceptions=True), 20
+    )
     assert "stopped" in str(outcome) or "-32800" in str(outcome) or "ancel" in str(outcome)
 
 

@@ -165,10 +165,9 @@ def refusal(editor: Editor, **params: object) -> RpcError:
         ({"model": "openai/gpt-5"}, "no_api_key"),
         ({"model": "gemini/gemini-3-pro"}, "no_api_key"),
         ({"model": "nobody/nothing"}, "model_not_found"),
-        ({"model": "scripted//no/such/file.yaml"}, "model_not_found"),
         ({"role": "nobody"}, "role_not_found"),
         ({"runtime": "nonsense"}, "runtime_missing"),
-        ({"sessionId": "no-such-session"}, "session_not_found"),
+        ({"sessionId": "no-such-session", "model": "scripted/echo"}, "session_not_found"),
     ],
 )
 def test_what_is_missing_is_said_in_one_sentence(
@@ -180,6 +179,11 @@ def test_what_is_missing_is_said_in_one_sentence(
     assert sentence.endswith(".")
     assert "\n" not in sentence
     assert str(hosts.folder / "home") not in str(error.data)
+
+
+def test_a_script_that_is_not_there_fails_the_run(hosts: Hosts) -> None:
+    result = hosts.start().run(model="scripted//no/such/file.yaml").result()
+    assert (result["status"], result["error"]["code"]) == ("failed", "model_not_found")
 
 
 def test_without_any_model_the_user_is_told_what_to_set(hosts: Hosts) -> None:

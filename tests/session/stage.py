@@ -12,6 +12,7 @@ from types import MappingProxyType
 from agent_host.core.actions import Command, RunCommand
 from agent_host.core.events import Delta, Ended, Logged
 from agent_host.core.model import Limits, Role, RunRequest, RunResult, TextPart, ToolCall
+from agent_host.core.records import SessionRecord
 from agent_host.credentials import Credentials
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.subject import Policy
@@ -29,6 +30,8 @@ from tests.fakes import FakeActions, FakeClock, FakeEditor, ScriptedRuntime, Sto
 from tests.fakes_store import MemoryStore
 
 ROOT = "/w"
+KNOWN = ("a", "b", "s", "one", "two")
+"""Sessions that an earlier host has kept."""
 ALL_SKILLS = frozenset({"fs.read", "fs.write", "fs.delete", "terminal", "editor.open"})
 
 
@@ -169,6 +172,10 @@ async def stage(state: Path, **fields: object) -> AsyncIterator[Stage]:
     """A stage whose runs are all over in the end."""
     async with asyncio.TaskGroup() as tasks:
         made = Stage(tasks, state, **fields)  # type: ignore[arg-type]
+        for name in KNOWN:
+            made.store.open_session(
+                SessionRecord(name, "coder", "scripted/x", "sdk", "w", 0.0, 0.0)
+            )
         yield made
         await made.manager.close()
         assert len(made.ended()) == sum(type(delta).__name__ == "Started" for delta in made.told())

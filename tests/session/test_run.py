@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from agent_host.core.errors import InvalidRequest, RoleNotFound, RuntimeFailed, SessionBusy
+from agent_host.core.errors import (
+    InvalidRequest,
+    RoleNotFound,
+    RuntimeFailed,
+    RuntimeMissing,
+    SessionBusy,
+    SessionNotFound,
+)
 from agent_host.core.events import Edited, Ended, Reasoning, Retried, Started, Text, Used
 from agent_host.core.model import ImagePart, ResourcePart, RunRequest, TextPart, Usage
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
@@ -140,8 +147,10 @@ async def test_what_cannot_be_settled_is_an_error_and_frees_the_session(tmp_path
     async with stage(tmp_path) as host:
         with pytest.raises(RoleNotFound, match="Known: coder"):
             await host.manager.run(asked(session_id="a", role="codr"))
-        with pytest.raises(InvalidRequest, match="runtime"):
+        with pytest.raises(RuntimeMissing, match="runtime"):
             await host.manager.run(asked(session_id="a", runtime="nope"))
+        with pytest.raises(SessionNotFound):
+            await host.manager.run(asked(session_id="nobody"))
         with pytest.raises(InvalidRequest, match="cwd"):
             await host.manager.run(asked(session_id="a", cwd="/etc"))
         with pytest.raises(InvalidRequest, match="sessionId"):
