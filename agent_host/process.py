@@ -230,6 +230,7 @@ class _Protocol(asyncio.SubprocessProtocol):
         self._lines: deque[bytes] = deque()
         self._size = 0
         self._ended = False
+        self._paused = False
         self._error: WireError | None = None
         self._stdout: asyncio.ReadTransport | None = None
         self._news = asyncio.Event()
@@ -246,8 +247,8 @@ class _Protocol(asyncio.SubprocessProtocol):
             await self._news.wait()
         line = self._lines.popleft()
         self._size -= len(line)
-        if self._size < _BACKLOG and self._stdout is not None and self._paused():
-            self._stdout.resume_reading()
+        if self._size < _BACKLOG:
+            self._pause(paused=False)
         return line
 
     async def drained(self) -> None:
@@ -280,8 +281,8 @@ class _Protocol(asyncio.SubprocessProtocol):
         self._lines.extend(lines)
         self._size += sum(map(len, lines))
         self._news.set()
-        if self._size >= _BACKLOG and self._stdout is not None and not self._paused():
-            self._stdout.pause_reading()
+        if self._size >= _BACKLOG:
+            self._pause(paused=True)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
         if fd == 0:
@@ -299,18 +300,22 @@ class _Protocol(asyncio.SubprocessProtocol):
         if not self.exited.done():
             self.exited.set_result(None)
         self._writable.set()
-        self._loop.call_later(_DRAIN_SECONDS, self._give_up_on_pipes)
+        self._loop.call_later(_DRAIN_SECONDS, self._give_up_on_pipes, self.received)
 
-    def _give_up_on_pipes(self) -> None:
+    def _give_up_on_pipes(self, received: int) -> None:
         # A daemon may hold the pipe open for ever; a reader that lags must get everything.
-        if self._paused():
-            self._loop.call_later(_DRAIN_SECONDS, self._give_up_on_pipes)
+        closed = self._stdout is None or self._stdout.is_closing()
+        if not closed and (self._paused or received != self.received):
+            self._loop.call_later(_DRAIN_SECONDS, self._give_up_on_pipes, self.received)
         else:
             self._end_lines()
 
-    def _paused(self) -> bool:
+    def _pause(self, *, paused: bool) -> None:
         pipe = self._stdout
-        return pipe is not None and not pipe.is_closing() and not pipe.is_reading()
+        if pipe is None or pipe.is_closing() or paused == self._paused:
+            return
+        self._paused = paused
+        (pipe.pause_reading if paused else pipe.resume_reading)()
 
     def _end_lines(self) -> None:
         if not self._ended:

@@ -55,8 +55,10 @@ def _become(argv: Sequence[str], status: int, confine: str) -> None:
 
 def _confine(spelled: str) -> None:
     wanted = json.loads(spelled)
-    readable = all_but(wanted["hidden"])
-    writable = (*wanted["writable"], "/dev", "/proc/self")
+    hidden = wanted["hidden"]
+    readable = all_but(hidden)
+    writable = [each for path in wanted["writable"] for each in all_but(hidden, path)]
+    writable += ["/dev", "/proc/self"]
     if not restrict(readable=readable, writable=writable, network=wanted["network"]):
         raise OSError("Landlock, which this command was to be confined by, is not there")
 

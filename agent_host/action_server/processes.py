@@ -1,22 +1,22 @@
 """Who descends from whom, asked of /proc process by process. Empty answers where there is none."""
 
 import os
+from collections import deque
 from pathlib import Path
 
 
-def descendants(pid: int) -> set[int]:
-    """The processes below `pid`, zombies among them.
+def descendants(pid: int) -> list[int]:
+    """The processes below `pid`, parents before children, zombies among them.
 
     One that forks meanwhile may be missed: who must know all asks again until nobody is left.
     """
-    found: set[int] = set()
-    waiting = [pid]
+    found = {pid: None}
+    waiting = deque(found)
     while waiting:
-        for child in _children(waiting.pop()):
-            if child not in found:
-                found.add(child)
-                waiting.append(child)
-    return found
+        below = [child for child in _children(waiting.popleft()) if child not in found]
+        found.update(dict.fromkeys(below))
+        waiting.extend(below)
+    return list(found)[1:]
 
 
 def _children(pid: int) -> list[int]:

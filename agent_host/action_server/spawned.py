@@ -31,6 +31,7 @@ class Spawned(asyncio.SubprocessProtocol):
         self._emit = emit
         self._live: dict[Stream, Live] = {"stdout": Live(), "stderr": Live()}
         self._open = {1, 2}
+        self._paused = False
         self._told = b""
         self._told_from: int | None = None
         self._transport: asyncio.SubprocessTransport | None = None
@@ -61,13 +62,13 @@ class Spawned(asyncio.SubprocessProtocol):
 
     def pause(self, *, paused: bool) -> None:
         """Stop or go on reading its output."""
+        if paused == self._paused or self._transport is None:
+            return
+        self._paused = paused
         for fd in self._open:
-            pipe = self._transport.get_pipe_transport(fd) if self._transport else None
+            pipe = self._transport.get_pipe_transport(fd)
             if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
-                if paused and pipe.is_reading():
-                    pipe.pause_reading()
-                elif not paused and not pipe.is_reading():
-                    pipe.resume_reading()
+                (pipe.pause_reading if paused else pipe.resume_reading)()
 
     def close(self) -> None:
         """Give the pipes up; the process must have ended."""

@@ -71,10 +71,13 @@ def watch(roots: Roots, call: Watch, job: Job) -> Watchlist:
 
 
 def tidy(roots: Roots, paths: Sequence[str]) -> None:
-    """Remove mount points that were left behind: empty files of mode 0444 with one name."""
+    """Remove mount points that were left behind: empty directories, empty files of mode 0444."""
     for path in paths:
         with suppress(Failure, OSError), roots.parent(path) as (folder, name):
-            if _is_mount_point(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                os.rmdir(name, dir_fd=folder)
+            elif _is_mount_point(status):
                 os.unlink(name, dir_fd=folder)
 
 
@@ -133,6 +136,9 @@ def _add(path: str, found: _Found) -> None:
     if _is_mount_point(status):
         return
     if stat.S_ISDIR(status.st_mode):
+        if not _entries(path):
+            # Nobody obeys it, and it may be a mount point of another command.
+            return
         found.watched[path] = Watched(path, "directory", _tree_print(path))
     else:
         kind = "link" if stat.S_ISLNK(status.st_mode) else "file"

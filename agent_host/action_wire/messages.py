@@ -108,7 +108,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Tidy:
-    """Remove those of `paths` that are nothing but mount points left behind: empty, mode 0444."""
+    """Remove those of `paths` that are nothing but mount points left behind."""
 
     paths: tuple[str, ...]
 

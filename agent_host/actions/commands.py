@@ -57,17 +57,17 @@ class Commands:
         argv = command_argv(command)
         cwd = await self._directory(command.cwd)
         roots = await self._roots(around.roots)
-        await self._tidy(around, roots)
         before = await self._watch(around, around.policy.secret)
         targets = await self._targets(command, around)
         plan = _plan(command, argv, cwd, roots, around, before, tuple(targets.values()))
+        self._mount_points.update(_missing(plan.masked))
         self._running += 1
         try:
             run = _run(command, plan, around, tuple(command.overlay[path] for path in targets))
             ran = await self._server.call(run, wire.Ran, settle=True, on_output=on_output)
         finally:
             self._running -= 1
-            await self._tidy(around, roots)
+            await self._tidy()
         after = await self._watch(around, ())
         return _result(command, ran, list(targets), before, after)
 
@@ -91,11 +91,11 @@ class Commands:
     async def _watch(self, around: Surroundings, secret: tuple[str, ...]) -> wire.Watchlist:
         return await self._server.call(wire.Watch(around.policy.protected, secret), wire.Watchlist)
 
-    async def _tidy(self, around: Surroundings, roots: Sequence[str]) -> None:
-        if self._running:
+    async def _tidy(self) -> None:
+        # Removing a mount point unmounts what lies on it for commands that still run.
+        if self._running or not self._mount_points:
             return
-        masks = {f"{root}/{name}" for root in roots for name in around.policy.masked}
-        paths = tuple(sorted(masks | self._mount_points))
+        paths = tuple(sorted(self._mount_points))
         self._mount_points.clear()
         with contextlib.suppress(ActionFailed):
             await self._server.call(wire.Tidy(paths), wire.Name)
@@ -105,7 +105,7 @@ class Commands:
         targets: dict[str, str] = {}
         for path in command.overlay if around.sandbox.kind == "bubblewrap" else ():
             facts = await self._server.call(wire.Inspect(path), wire.Facts)
-            if facts.kind == "missing" and _can_be_masked(facts.true_path):
+            if facts.kind == "missing" and _can_be_made(facts.true_path):
                 # The mount point is made for the command, and removed behind it.
                 self._mount_points.add(facts.true_path)
             if facts.kind == "file" or facts.true_path in self._mount_points:
@@ -146,7 +146,7 @@ def _plan(
         env=for_commands(around.environment),
         network=command.network,
         watched=before.watched,
-        masked=tuple(path for path in masked if path not in there and _can_be_masked(path)),
+        masked=tuple(path for path in masked if path not in there and _can_be_made(path)),
         unreadable=before.secrets if command.hide_secrets else (),
         hidden_folders=folders,
         hidden_files=files,
@@ -156,12 +156,16 @@ def _plan(
     )
 
 
-def _can_be_masked(path: str) -> bool:
+def _missing(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if not os.path.lexists(path)]
+
+
+def _can_be_made(path: str) -> bool:
     place = Path(path)
     if not os.access(place.parent, os.W_OK):
         # Nobody can make it there then, nor can its mount point be made.
         return False
-    return not place.is_symlink() and (not place.exists() or place.is_file())
+    return not place.is_symlink() and (not place.exists() or place.is_dir())
 
 
 def _run(command: Command, plan: Plan, around: Surroundings, copies: tuple[bytes, ...]) -> wire.Run:

@@ -36,7 +36,7 @@ PROTECTED_NAMES = (
 
 MASKED_NAMES = (".vscode", ".idea", ".claude", ".cursor", ".mcp.json", ".envrc")
 """Names at the top of a root that commands can't make if they are missing: programs obey them
-as soon as they are there. A command sees an empty file."""
+as soon as they are there. A command sees an empty directory, which git doesn't."""
 
 HIDDEN_IN_HOME = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".mozilla"),

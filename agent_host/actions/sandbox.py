@@ -102,7 +102,10 @@ def _mounts(plan: Plan) -> Iterator[str]:
         yield from ("--ro-bind", "/dev/null", file)
     for path, option in pinned(plan.roots, plan.watched).items():
         yield from (option, path, path)
-    for path in (*plan.unreadable, *plan.masked):
+    for path in plan.masked:
+        # Not /dev/null: git would take it for a new file.
+        yield from ("--tmpfs", path, "--remount-ro", path)
+    for path in plan.unreadable:
         yield from ("--ro-bind", "/dev/null", path)
     for number, target in enumerate(plan.copies):
         yield from ("--bind", TOKEN_COPY % number, target)

@@ -54,7 +54,7 @@ def test_every_command_is_confined(part: str) -> None:
     [
         ({"network": True}, "--share-net"),
         ({"watched": (watched("/w/.vscode"),)}, "--ro-bind /w/.vscode /w/.vscode"),
-        ({"masked": ("/w/.mcp.json",)}, "--ro-bind /dev/null /w/.mcp.json"),
+        ({"masked": ("/w/.mcp.json",)}, "--tmpfs /w/.mcp.json --remount-ro /w/.mcp.json"),
         ({"unreadable": ("/w/.env",)}, "--ro-bind /dev/null /w/.env"),
         ({"hidden_folders": ("/h/.ssh",)}, "--tmpfs /h/.ssh"),
         ({"hidden_files": ("/h/.netrc",)}, "--ro-bind /dev/null /h/.netrc"),
@@ -77,7 +77,7 @@ def test_later_mounts_lie_on_top() -> None:
     )
     order = [
         *("--ro-bind / /", "--tmpfs /tmp", "--bind /w /w", "--tmpfs /w/.ssh", "--bind /w/a /w/a"),
-        *("--ro-bind /w/a/.vscode", "--ro-bind /dev/null /w/.mcp.json", "--bind {copy-0}"),
+        *("--ro-bind /w/a/.vscode", "--tmpfs /w/.mcp.json", "--bind {copy-0}"),
     ]
     places = [line.index(each) for each in order]
     assert places == sorted(places)
