@@ -19,6 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql import ColumnElement
 
 from agent_host.store.failure import DatabaseFailed
+from agent_host.store.folder import make_private_folder
 
 _BUSY_SECONDS = 3.0
 _CONNECT_SECONDS = 5
@@ -112,18 +113,20 @@ def translated(*, code_unavailable: bool = False) -> Generator[None, None, None]
     try:
         yield
     except DBAPIError as error:
+        reason, passing = _LOST if error.connection_invalidated else _reason(error.orig)
+        raise DatabaseFailed(reason, passing=passing, code=code) from error
+    except sqlite3.Error as error:
         reason, passing = _reason(error)
         raise DatabaseFailed(reason, passing=passing, code=code) from error
     except SQLAlchemyError as error:
         name = type(error).__name__
         raise DatabaseFailed(f"the database failed ({name})", passing=False, code=code) from error
-    except (OSError, sqlite3.Error) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or type(error).__name__
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
         raise DatabaseFailed(reason, passing=False, code=code) from error
 
 
-def _reason(error: DBAPIError) -> tuple[str, bool]:
-    original = error.orig
+def _reason(original: BaseException | None) -> tuple[str, bool]:
     if isinstance(original, sqlite3.Error):
         found: object = getattr(original, "sqlite_errorname", "")
     else:
@@ -131,8 +134,6 @@ def _reason(error: DBAPIError) -> tuple[str, bool]:
     for beginning, reason in _REASONS.items():
         if str(found).startswith(beginning):
             return reason
-    if error.connection_invalidated:
-        return _LOST
     if found is None and type(original).__name__ == "OperationalError":
         return "the database can't be reached", True
     return f"the database failed ({type(original).__name__})", False
@@ -177,7 +178,7 @@ def _engine(url: URL) -> Engine:
 
 def _prepare_file(file: Path) -> None:
     """The folder 0700 and the file 0600 before anything is in it; SQLite's other files follow."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(file.parent)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if os.name == "posix" and os.fstat(descriptor).st_mode & 0o077:

@@ -28,22 +28,28 @@ def migrate(
     database: Database, *, steps: Mapping[int, Step] = STEPS, newest: int = schema.VERSION
 ) -> None:
     """Bring the store to the version `newest`; raises DatabaseFailed with code `newer`."""
+    with database.read() as connection:
+        _refuse_newer(_version(connection), newest)
     if database.is_sqlite:
         database.outside_transaction("PRAGMA journal_mode = WAL")
     with database.write() as connection:
         if not database.is_sqlite:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
         found = _version(connection)
+        _refuse_newer(found, newest)
         if found is None:
             schema.metadata.create_all(connection)
             connection.execute(insert(schema.version).values(version=newest))
-        elif found > newest:
-            reason = f"it was made by a newer agent-host (version {found}, not {newest}): update"
-            raise DatabaseFailed(reason, passing=False, code="newer")
         elif found < newest:
             if database.file is not None:
                 _back_up(database.file, found)
             _upgrade(connection, found, newest, steps)
+
+
+def _refuse_newer(found: int | None, newest: int) -> None:
+    if found is not None and found > newest:
+        reason = f"it was made by a newer agent-host (version {found}, not {newest}): update"
+        raise DatabaseFailed(reason, passing=False, code="newer")
 
 
 def _upgrade(connection: Connection, found: int, newest: int, steps: Mapping[int, Step]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent_host.core.records import StoredDelta, StoreProblem
 from agent_host.store import codec, transfer
+from agent_host.store.folder import make_private_folder
 from agent_host.store.writes import Append, EndRun, StartRun, Write
 
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -33,7 +34,7 @@ class RunLogs:
         if self._failed or not lines:
             return
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             for run_id, some in lines.items():
                 _append(self._folder / f"{_file_name(run_id)}.jsonl", "".join(some))
         except OSError as error:

@@ -91,6 +91,7 @@ class Writer(Generic[TargetT]):
         self._hurried = False
         self._closing = threading.Event()
         self._broken: set[str] = set()
+        self._overrun: set[str] = set()
         self._failing = False
         self._number = 0
         self._target: TargetT | None = None
@@ -104,7 +105,8 @@ class Writer(Generic[TargetT]):
         size = size_of(write)
         run_id = run_of(write)
         with self._changed:
-            if self._closing.is_set() or (run_id in self._broken and not isinstance(write, EndRun)):
+            known = run_id in self._broken or run_id in self._overrun
+            if self._closing.is_set() or (known and not isinstance(write, EndRun)):
                 return
             fits = self._queued + size <= self._pace.capacity or isinstance(
                 write, EndRun | StartRun
@@ -113,7 +115,10 @@ class Writer(Generic[TargetT]):
                 self._queued += size
                 self._enter(write)
                 return
-        self._give_up({run_id} if run_id else set(), "overrun", "too much came at once")
+            # What was queued before is stored all the same.
+            lost = set() if run_id is None else {run_id}
+            self._overrun |= lost
+        self._tell("overrun", "too much came at once", lost, anew=not lost)
 
     def call(self, work: Callable[[TargetT], _Answer]) -> "Future[_Answer]":
         """Do `work` after everything queued; it may raise AgentHostError or DatabaseFailed."""
@@ -138,7 +143,7 @@ class Writer(Generic[TargetT]):
     def is_whole(self, run_id: str) -> bool:
         """Whether nothing of that run was lost so far."""
         with self._changed:
-            return run_id not in self._broken
+            return run_id not in self._broken and run_id not in self._overrun
 
     def pause(self) -> "Future[None]":
         """Done when everything queued so far is stored or given up; never fails."""
@@ -305,9 +310,10 @@ class Writer(Generic[TargetT]):
 
     def _as_known(self, write: Write) -> Write | None:
         run_id = run_of(write)
-        if run_id is None or self.is_whole(run_id):
-            return write
-        return replace(write, whole=False) if isinstance(write, EndRun) else None
+        if isinstance(write, EndRun):
+            return replace(write, whole=self.is_whole(write.result.run_id))
+        with self._changed:
+            return None if run_id in self._broken else write
 
     def _fail(self, writes: Sequence[Write], error: DatabaseFailed) -> None:
         runs = {run_id for write in writes if (run_id := run_of(write)) is not None}
@@ -321,8 +327,13 @@ class Writer(Generic[TargetT]):
         with self._changed:
             fresh = runs - self._broken
             self._broken |= fresh
+        self._tell(code, reason, fresh, anew=not runs)
+
+    def _tell(self, code: ProblemCode, reason: str, fresh: set[str], *, anew: bool = False) -> None:
+        """Report what was lost: once for each run, and once (`anew`) while nothing else works."""
+        with self._changed:
             known, self._failing = self._failing, True
-        if fresh or not (known or runs):
+        if fresh or (anew and not known):
             self._report(_problem(code, reason, tuple(sorted(fresh))))
 
 
