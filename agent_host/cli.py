@@ -20,6 +20,10 @@ COMMANDS: Mapping[str, str] = {
     "doctor": "say what is set up and what is missing",
     "roles": "list the roles, and what is wrong with broken ones",
     "models": "list the vendors' models that can be used",
+    "sessions": "list, show, export, import, rename or delete kept sessions",
+    "explain": "say how an action would be judged here, and by which rule",
+    "grants": "list what you have allowed beyond single answers, or take it back",
+    "trust": "list the folders that are trusted, trust one or forget it",
     "schema": "print the JSON Schema of the agent/* messages",
 }
 """Each is the module of that name in `commands`."""

@@ -11,17 +11,19 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from agent_host import usage
 from agent_host.actions.client import ActionClient
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
+from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import RoleDiagnostics
 from agent_host.app.workspace import Workspace
-from agent_host.core.actions import Command, RunCommand
+from agent_host.core.actions import Action, Command, RunCommand
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoreProblem
@@ -29,19 +31,20 @@ from agent_host.credentials import Credentials
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
 from agent_host.lsp.editor import LspEditor
-from agent_host.lsp.host import Edge, Host
+from agent_host.lsp.host import Edge, Folder, Host
 from agent_host.lsp.loop import serve as serve_connection
 from agent_host.permissions.grants import GrantBook
+from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
-from agent_host.permissions.shell import Plain, parse
+from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
 from agent_host.runtimes import ProviderConfig, RuntimeSettings
 from agent_host.runtimes.sdk import SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
-from agent_host.session.commands import Commands
+from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
-from agent_host.session.judge import Judge
+from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
@@ -64,25 +67,9 @@ def serve(opening: Opening) -> NoReturn:
 def make_host(edge: Edge) -> Host:
     """The application for one connection."""
     environment = dict(os.environ)
-    dirs = state_dirs(environment)
-    grants = GrantBook(dirs.state, time.time, _new_id)
-    trust = TrustBook(dirs.state, time.time)
-    actions = ActionClient(
-        state_dir=dirs.state,
-        policy=ActionPolicy(),
-        environment=environment,
-        log=partial(log.info, "action server: %s"),
-    )
+    base = _Base(environment)
+    dirs, workspace, actions = base.dirs, base.workspace, base.actions
     edge.tasks.create_task(actions.supervise())
-    workspace = Workspace(
-        dirs,
-        environment,
-        grants,
-        trust,
-        parse_rules=read_rules,
-        narrow_rules=partial(read_rules, narrow_only=True),
-        sandbox=lambda: actions.status().sandbox,
-    )
     documents = Documents(encoding=edge.client.position_encoding, true_path=os.path.realpath)
     editor = LspEditor(
         edge,
@@ -96,8 +83,13 @@ def make_host(edge: Edge) -> Host:
         on_problem=partial(_tell_problem, edge),
     )
     runtimes = _Runtimes(workspace.credentials)
-    manager = SessionManager(
-        _staff(workspace, editor, actions, store, grants, trust, runtimes), edge.tasks
+    manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)
+    library = Library(
+        store,
+        manager,
+        Reverter(editor, actions, store, clock=_SystemClock(), new_id=_new_id),
+        _new_id,
+        lambda: workspace.key,
     )
     return Application(
         Parts(
@@ -108,13 +100,8 @@ def make_host(edge: Edge) -> Host:
             actions=actions,
             store=store,
             manager=manager,
-            library=Library(
-                store,
-                manager,
-                Reverter(editor, actions, store, clock=_SystemClock(), new_id=_new_id),
-                _new_id,
-                lambda: workspace.key,
-            ),
+            library=library,
+            commands=Commands(library, base.grants, base.trust, lambda: workspace.roots),
             diagnostics=RoleDiagnostics(edge.notify, read_rules),
             runtimes=RUNTIMES,
             action_server=actions.status,
@@ -125,19 +112,64 @@ def make_host(edge: Edge) -> Host:
     )
 
 
-def _staff(
-    workspace: Workspace,
-    editor: LspEditor,
-    actions: ActionClient,
-    store: SessionStore,
-    grants: GrantBook,
-    trust: TrustBook,
-    runtimes: "_Runtimes",
-) -> Staff:
+class _Base:
+    """What is there without an editor: settings, roles, permissions, the action server."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.dirs = state_dirs(environment)
+        self.grants = GrantBook(self.dirs.state, time.time, _new_id)
+        self.trust = TrustBook(self.dirs.state, time.time)
+        self.actions = ActionClient(
+            state_dir=self.dirs.state,
+            policy=ActionPolicy(secret=SECRET_NAMES, protected=PROTECTED_NAMES),
+            environment=environment,
+            log=partial(log.info, "action server: %s"),
+        )
+        self.workspace = Workspace(
+            self.dirs,
+            environment,
+            self.grants,
+            self.trust,
+            parse_rules=read_rules,
+            narrow_rules=partial(read_rules, narrow_only=True),
+            sandbox=lambda: self.actions.status().sandbox,
+        )
+
+
+class _NothingOpen:
+    """The documents of nobody's editor."""
+
+    def document(self, uri_or_path: str) -> None:
+        """None is open."""
+        del uri_or_path
+
+
+async def explained(action: Action, role: str | None, folder: Path) -> Judged:
+    """How an action would be judged in a folder right now. Raises AgentHostError, ActionFailed."""
+    base = _Base(dict(os.environ))
+    base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])
+    base.workspace.reload()
+    async with base.actions.serving():
+        await base.actions.set_roots(base.workspace.roots)
+        await base.actions.start()
+        shelf = await base.workspace.roles()
+        chosen = shelf.get(role or base.workspace.settings.role)
+        judge = Judge(
+            _NothingOpen(),
+            base.actions,
+            roots=lambda: base.workspace.roots,
+            policy=base.workspace.policy,
+        )
+        return await judge.judge(action, chosen, "")
+
+
+def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runtimes") -> Staff:
+    workspace, actions = base.workspace, base.actions
+
     def shown(path: str) -> str:
         return _short(path, workspace.roots)
 
-    commands = Commands(
+    commands = CommandRunner(
         editor,
         actions,
         overlays=lambda: actions.status().sandbox == "bubblewrap",
@@ -160,7 +192,7 @@ def _staff(
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
         ),
         asker=lambda session_id: Asker(
-            session_id, editor, store, grants, trust, ignored=workspace.brings
+            session_id, editor, store, base.grants, base.trust, ignored=workspace.brings
         ),
         runtime=runtimes.get,
         clock=_SystemClock(),
@@ -212,15 +244,14 @@ def _runtime_settings(credentials: Credentials) -> RuntimeSettings:
 
 def _command(action: RunCommand) -> Command:
     """What is executed: the argv that was parsed where it is one plain command, else the script."""
-    parsed = parse(action.command)
-    script = action.command
-    if isinstance(parsed, Plain):
-        if len(parsed.parts) == 1:
-            return Command(
-                action.cwd, argv=parsed.parts[0], timeout=action.timeout, network=action.network
-            )
-        script = parsed.script
-    return Command(action.cwd, script=script, timeout=action.timeout, network=action.network)
+    run = execution(parse(action.command), action.command)
+    return Command(
+        action.cwd,
+        argv=run.argv,
+        script=run.script,
+        timeout=action.timeout,
+        network=action.network,
+    )
 
 
 def _tell_problem(edge: Edge, problem: StoreProblem) -> None:

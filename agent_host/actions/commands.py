@@ -121,7 +121,8 @@ def command_argv(command: Command) -> tuple[str, ...]:
     if command.script is not None:
         bash = next((path for path in _BASH if os.access(path, os.X_OK)), _BASH[-1])
         options = () if bash.endswith("/sh") else ("--noprofile", "--norc")
-        words = (bash, *options, "-c", command.script)
+        # Without the --, bash would take a script that begins with - or + as options.
+        words = (bash, *options, "-c", "--", command.script)
     if not words or any("\0" in word for word in words):
         raise ActionFailed("invalid", "a command has at least one word and no NUL characters")
     return words

@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import RoleDiagnostics
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
-from agent_host.core.errors import ActionFailed, AgentHostError, InvalidRequest
+from agent_host.core.errors import ActionFailed, AgentHostError
 from agent_host.core.model import JsonObject, ModelInfo, PromptPart, RunRequest, RunResult
 from agent_host.core.ports import Actions
 from agent_host.core.records import SessionStore
@@ -51,6 +52,7 @@ class Parts:
     store: SessionStore
     manager: SessionManager
     library: Library
+    commands: Commands
     diagnostics: RoleDiagnostics
     runtimes: tuple[str, ...]
     action_server: Callable[[], ActionServerStatus]
@@ -155,8 +157,7 @@ class Application:
 
     async def command(self, name: str, arguments: Sequence[object]) -> object:
         """Do an `agentHost.*` command other than run and stop."""
-        del arguments
-        raise InvalidRequest(f"The command {name} is not known here.", field="command")
+        return await self._parts.commands.execute(name, arguments)
 
     def code_actions(
         self,

@@ -16,6 +16,7 @@ from agent_host.core.uris import uri_to_path
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.fields.reader import ParseRules
 from agent_host.lsp.host import Folder
+from agent_host.permissions import paths
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.subject import Policy
 from agent_host.permissions.trust import TrustBook
@@ -144,18 +145,24 @@ class Workspace:
 
     # ---- policy
 
+    def _programs_are_the_users(self) -> bool:
+        """Whether no folder of PATH is in the workspace: else `ls` may be anything."""
+        found = [os.path.realpath(each) for each in self._environment.get("PATH", "").split(":")]
+        return not any(paths.beneath(root, each) for root in self._roots for each in found)
+
     def policy(self, role: Role, session_id: str, root: str) -> Policy:
         """By what an action of a role in a session is judged."""
-        own_sources = (str(packaged_roles()), str(self._dirs.roles))
+        roles = (str(packaged_roles()), str(self._dirs.roles))
         return Policy(
             role=role,
             roots=self._roots,
             trusted=self.trusted(root) if root else False,
             user_rules=self.settings.rules,
-            role_may_allow=role.source.startswith(own_sources),
+            role_may_allow=any(paths.beneath(folder, role.source) for folder in roles),
             grants=self._grants.view(session_id, self._roots),
             sandbox=self._sandbox(),
-            own=(str(self._dirs.config),),
+            shell_auto_allow=self._programs_are_the_users(),
+            own=(str(self._dirs.config), str(packaged_roles())),
             state=(str(self._dirs.state), str(self._dirs.cache)),
             home=str(Path.home()),
         )

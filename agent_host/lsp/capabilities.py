@@ -11,13 +11,11 @@ from agent_host.lsp.message import is_object
 COMMANDS = (
     "agentHost.run",
     "agentHost.stop",
-    "agentHost.allow",
-    "agentHost.deny",
-    "agentHost.newConversation",
-    "agentHost.send",
-    "agentHost.explain",
-    "agentHost.fix",
     "agentHost.revert",
+    "agentHost.trust",
+    "agentHost.distrust",
+    "agentHost.grants",
+    "agentHost.revokeGrant",
 )
 METHODS = (
     "agent/run",

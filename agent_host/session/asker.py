@@ -13,10 +13,9 @@ from agent_host.core.events import Answered, Asked, Delta, Logged
 from agent_host.core.permission import Answer, Option, Question
 from agent_host.core.ports import Editor
 from agent_host.core.records import SessionStore
-from agent_host.permissions.engine import grant_keys
+from agent_host.permissions.engine import remembered_as
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.prompts import Asking, question_for, scope_of
-from agent_host.permissions.subject import command_key
 from agent_host.permissions.trust import TrustBook, trust_question
 from agent_host.session.judge import Judged
 
@@ -24,8 +23,8 @@ KEEP_SECONDS = 1.0
 """How long a question waits for the store; a slow disk does not keep it from the person."""
 
 CANNOT_ASK = (
-    "this editor can't ask questions. Allow it beforehand by a rule in the settings, or use the "
-    "command agentHost.allow while it is open"
+    "this editor can't ask questions, so only what a rule in your settings allows is done; see "
+    "`rules` in config.yaml"
 )
 
 
@@ -132,10 +131,7 @@ class Asker:
         subject, policy = judged.subject, judged.policy
         if scope is None or scope not in judged.decision.remember:
             return
-        if subject.action == "terminal.run":
-            key = command_key(subject, policy)
-        else:
-            key = next(grant_keys(subject, policy), None)
+        key = remembered_as(subject, policy)
         if key is None:
             return
         role = policy.role.name

@@ -27,7 +27,7 @@ from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
 from agent_host.session.changes import numbered
-from agent_host.session.commands import Commands
+from agent_host.session.command_runner import CommandRunner
 from agent_host.session.ledger import Ledger
 
 READ_LINES = 2000
@@ -61,7 +61,12 @@ class Hands:
     """Performs actions. `show` makes a true path short for people and models."""
 
     def __init__(
-        self, editor: Editor, actions: Actions, commands: Commands, *, show: Callable[[str], str]
+        self,
+        editor: Editor,
+        actions: Actions,
+        commands: CommandRunner,
+        *,
+        show: Callable[[str], str],
     ) -> None:
         self._editor = editor
         self._actions = actions

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Protocol
 
 from agent_host.core.actions import (
     Action,
@@ -23,10 +24,11 @@ from agent_host.core.actions import (
     SearchFiles,
     WriteFile,
 )
+from agent_host.core.document import Document
 from agent_host.core.errors import ActionFailed
 from agent_host.core.model import Role
 from agent_host.core.permission import Decision
-from agent_host.core.ports import Actions, Editor
+from agent_host.core.ports import Actions
 from agent_host.core.uris import is_uri
 from agent_host.permissions import paths
 from agent_host.permissions.engine import judge
@@ -54,12 +56,20 @@ class Judged:
     root: str
 
 
+class OpenDocuments(Protocol):
+    """What the editor has open."""
+
+    def document(self, uri_or_path: str) -> Document | None:
+        """The open document of that URI or absolute path."""
+        ...
+
+
 class Judge:
     """Judges the actions of all sessions; `policy` gives what holds for a role in a session."""
 
     def __init__(
         self,
-        editor: Editor,
+        editor: OpenDocuments,
         actions: Actions,
         *,
         roots: Callable[[], Sequence[str]],

@@ -20,7 +20,7 @@ from agent_host.permissions.trust import TrustBook
 from agent_host.roles import RoleShelf
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
-from agent_host.session.commands import Commands
+from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
 from agent_host.session.manager import SessionManager, Staff
@@ -82,7 +82,7 @@ class Stage:
         self.store = MemoryStore()
         self.grants = GrantBook(self.state, self.clock.now, lambda: f"g{next(ids)}")
         self.trust = TrustInMemory(self.state, self.clock.now)
-        commands = Commands(
+        commands = CommandRunner(
             self.editor,
             self.actions,
             overlays=lambda: self.overlays,

@@ -16,7 +16,7 @@ from agent_host.editing.text import FileText, decode
 from agent_host.session.ledger import Ledger
 
 
-class Commands:
+class CommandRunner:
     """`overlays` says whether the sandbox can lay unsaved text over files; `prepare` makes the
     command that is executed of the one that was judged (the argv or script that was parsed).
     """

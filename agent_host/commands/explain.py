@@ -1,0 +1,71 @@
+"""`agent-host explain`: how an action would be judged here, by which rule, and why."""
+
+import argparse
+import asyncio
+import json
+import os
+from pathlib import Path
+
+from agent_host.commands.folder import existing_folder
+from agent_host.commands.terminal import screen_and_side
+from agent_host.core.errors import ActionFailed, InvalidRequest
+from agent_host.core.model import ToolCall
+from agent_host.permissions.explain import explain
+from agent_host.tools import CATALOGUE, ToolProblem, parse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    names = sorted({tool.action for tool in CATALOGUE})
+    parser.add_argument("action", choices=names, metavar="ACTION", help=", ".join(names))
+    parser.add_argument("target", metavar="TARGET", help="a path, or a command line in quotes")
+    parser.add_argument("--role", help="the role that wishes it")
+    parser.add_argument("--cwd", type=existing_folder, default=Path(), help="the workspace")
+    parser.add_argument("--network", action="store_true", help="the command wants the network")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = "Nothing is done and nobody is asked. Ends with 0 whatever the decision is."
+
+
+def execute(options: argparse.Namespace) -> int:
+    from agent_host.compose import explained
+
+    folder = options.cwd.resolve()
+    try:
+        action = parse(_call(options), str(folder))
+        judged = asyncio.run(explained(action, options.role, folder))
+    except ToolProblem as problem:
+        raise InvalidRequest(str(problem)) from None
+    except ActionFailed as failure:
+        raise InvalidRequest(f"It can't be judged: {failure.reason}") from None
+    screen, _ = screen_and_side(os.environ)
+    decision = judged.decision
+    if options.json:
+        told = {
+            "verdict": decision.verdict,
+            "source": decision.source,
+            "reason": decision.reason,
+            "rule": decision.rule,
+            "where": decision.where,
+            "remember": list(decision.remember),
+            "sandbox": judged.policy.sandbox,
+            "trusted": judged.policy.trusted,
+        }
+        screen.write(json.dumps(told, indent=2) + "\n")
+    else:
+        style = {"allow": "green", "ask": "yellow", "deny": "red"}[decision.verdict]
+        screen.line(explain(decision), style)
+    return 0
+
+
+def _call(options: argparse.Namespace) -> ToolCall:
+    """The tool call that wishes for this, with as little in it as it takes."""
+    tool = next(tool for tool in CATALOGUE if tool.action == options.action)
+    match tool.name:
+        case "terminal_run":
+            arguments: dict[str, object] = {"command": options.target, "network": options.network}
+        case "fs_search":
+            arguments = {"pattern": ".", "path": options.target}
+        case "fs_write":
+            arguments = {"path": options.target, "text": "x"}
+        case _:
+            arguments = {"path": options.target}
+    return ToolCall("explain", tool.name, arguments)
