@@ -116,7 +116,7 @@ class Writer(Generic[TargetT]):
                 self._enter(write)
                 return
             # What was queued before is stored all the same.
-            lost = set() if run_id is None else {run_id}
+            lost: set[str] = set() if run_id is None else {run_id}
             self._overrun |= lost
         self._tell("overrun", "too much came at once", lost, anew=not lost)
 
