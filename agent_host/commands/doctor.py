@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_host.actions.sandbox import Sandbox
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
 from agent_host.doctor import LocalServer, Report, examine, names
@@ -41,8 +42,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Keys and addresses": [_credential(each) for each in _as_json_keys(report)],
         "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
-        "Means for a sandbox (each question says what is in use)": list(report.sandboxes)
-        or ["none"],
+        "Sandbox for commands": [_sandbox(report.sandbox)],
         "Programs": _programs(report),
         "Directories": [
             f"settings: {situation.dirs.config_file}",
@@ -53,6 +53,11 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Versions": [f"{name} {found or 'missing'}" for name, found in report.versions.items()],
         "Problems": list(report.problems) or ["none"],
     }
+
+
+def _sandbox(sandbox: Sandbox) -> str:
+    program = f" ({sandbox.program})" if sandbox.program else ""
+    return f"{sandbox.kind}{program}" + (f": {sandbox.why}" if sandbox.why else "")
 
 
 def _programs(report: Report) -> list[str]:
@@ -102,7 +107,8 @@ def _as_json(report: Report) -> dict[str, object]:
         "roles": [
             {"name": role.name, "source": role.source} for role in situation.shelf.roles.values()
         ],
-        "sandboxes": list(report.sandboxes),
+        "sandbox": report.sandbox.kind,
+        "sandboxProblem": report.sandbox.why or None,
         "programs": dict(report.programs),
         "searchPath": report.search_path,
         "directories": {

@@ -109,6 +109,7 @@ def test_doctor_tells_wrong_settings_and_what_it_searched(tmp_path: Path) -> Non
     assert "config.yaml:1: `modle` is no known key. Did you mean `model`?" in done.stdout
     assert "(searched /nowhere)" in done.stdout
     assert str(config) in done.stdout
+    assert "\nSandbox for commands\n" in done.stdout
 
 
 def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
