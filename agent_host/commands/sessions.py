@@ -69,7 +69,9 @@ async def _list(store: SessionStore, screen: Screen, options: argparse.Namespace
         when = datetime.fromtimestamp(entry.session.updated, UTC).astimezone()
         screen.line(f"{entry.session.session_id}  {entry.session.title}", "bold")
         state = "runs elsewhere" if entry.elsewhere else entry.status or "empty"
-        screen.line(f"  {when:%Y-%m-%d %H:%M}  {entry.session.model}  {entry.runs} runs  {state}")
+        screen.line(
+            f"  {when:%Y-%m-%d %H:%M}  {entry.session.model}  {_count(entry.runs)}  {state}"
+        )
     if not page.entries:
         screen.line("There are no sessions.")
     elif page.cursor is not None:
@@ -120,3 +122,7 @@ async def _delete(store: SessionStore, screen: Screen, options: argparse.Namespa
 async def _rename(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:
     await store.rename(options.session, options.title)
     screen.line("renamed")
+
+
+def _count(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"

@@ -77,7 +77,7 @@ async def test_an_editor_that_cannot_ask_denies_at_once(tmp_path: Path) -> None:
     async with stage(tmp_path, editor=FakeEditor(can_ask=False)) as host:
         ((status, text),) = await results(host, WRITE)
         assert status == "denied"
-        assert "rule in the settings" in text
+        assert "a rule in your settings" in text
         assert not any(isinstance(delta, Asked) for delta in host.told())
 
 

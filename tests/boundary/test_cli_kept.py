@@ -1,0 +1,101 @@
+"""What the command line says of things that are kept: sessions, grants, trust, and decisions."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+
+class Shell:
+    """Runs `agent-host` in a folder, with a state folder of its own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.folder = tmp_path / "project"
+        self.folder.mkdir()
+        self.environment: Mapping[str, str] = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "LANG": "C.UTF-8",
+            "AGENT_HOST_HOME": str(tmp_path / "state"),
+        }
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """What it prints; its exit code must be this."""
+        done = subprocess.run(
+            [sys.executable, "-m", "agent_host", *arguments],
+            check=False,
+            cwd=self.folder,
+            env=dict(self.environment),
+            capture_output=True,
+            text=True,
+            timeout=50,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_decisions_are_explained_by_trust_rule_and_table(shell: Shell) -> None:
+    assert "not trusted" in shell("explain", "terminal.run", "ls")
+    assert str(shell.folder) in shell("trust", "--add", ".")
+    assert "only reads" in shell("explain", "terminal.run", "ls -la")
+    told = json.loads(shell("explain", "terminal.run", "ls; rm x", "--json"))
+    assert (told["verdict"], told["trusted"]) == ("ask", True)
+    assert "outside the workspace" in shell("explain", "fs.read", "../x")
+    assert "Asked" in shell("explain", "fs.read", ".env")
+    assert "does not have the skill" in shell("explain", "fs.write", "a", "--role", "reviewer")
+    assert "There is no role" in shell("explain", "fs.read", "a", "--role", "nobody", code=1)
+    shell("trust", "--forget", ".")
+    assert "No folder is trusted" in shell("trust")
+    shell("trust", "--forget", ".", code=1)
+
+
+def test_a_rule_of_the_user_is_named_with_file_and_line(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "state" / "config"
+    config.mkdir(parents=True)
+    rules = "trust: always\nrules:\n  - allow terminal.run git status\n  - deny fs.read secret/**\n"
+    (config / "config.yaml").write_text(rules)
+    assert "config.yaml:3" in shell("explain", "terminal.run", "git status")
+    for line in ("git status && touch x", "git status | sh", "git status > x"):
+        assert "Asked" in shell("explain", "terminal.run", line)
+    (shell.folder / "secret").mkdir()
+    (shell.folder / "secret" / "a").touch()
+    (shell.folder / "link").symlink_to("secret/a")
+    for path in ("secret/a", "link"):
+        told = shell("explain", "fs.read", path)
+        assert "Denied" in told
+        assert "config.yaml:4" in told
+
+
+def test_sessions_are_listed_shown_copied_and_deleted(shell: Shell, tmp_path: Path) -> None:
+    assert "There are no sessions" in shell("sessions", "list")
+    shell("run", "remember the milk", "--model", "scripted/echo")
+    listed = shell("sessions", "list", "milk")
+    session = listed.split()[0]
+    assert "remember the milk" in listed
+    assert "There are no sessions" in shell("sessions", "list", "bread")
+    shown = shell("sessions", "show", session)
+    assert "> remember the milk" in shown
+    assert "[completed]" in shown
+    exported = tmp_path / "session.jsonl"
+    exported.write_text(shell("sessions", "export", session))
+    copy = shell("sessions", "import", str(exported)).split()[-1]
+    shell("sessions", "rename", copy, "the copy")
+    shell("sessions", "delete", session)
+    assert "the copy" in shell("sessions", "list")
+    assert session not in shell("sessions", "list")
+    shell("sessions", "show", session, code=1)
+
+
+def test_grants_that_are_not_there_are_said_to_be_not_there(shell: Shell) -> None:
+    assert "Nothing is allowed" in shell("grants")
+    assert "There is no grant" in shell("grants", "--revoke", "nope", code=1)
