@@ -11,14 +11,16 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from agent_host.core.errors import ModelNotFound
 from agent_host.core.model import Usage
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.runtimes import VENDORS, RuntimeSettings
-from agent_host.runtimes.provider import Provider, Trouble
+from agent_host.runtimes.provider import Provider
+
+if TYPE_CHECKING:
+    import httpx2
 
 Price = Callable[[str, Usage], float | None]
 """The cost in US dollars of a model's usage; None is unknown. May be called in any thread."""
@@ -51,22 +53,25 @@ class SdkRuntime:
     def warm(self, model: str) -> None:
         """Import what `model` needs and prepare its client. Blocks for seconds: use a thread.
 
-        Raises ModelNotFound for a vendor that does not exist, NoApiKey and RuntimeMissing when
-        the vendor can't be used as it is configured.
+        Raises ModelNotFound for a vendor that does not exist. A missing key is no error yet.
         """
         vendor = _vendor(model)
-        with self._lock, _smooth_import():
-            importlib.import_module("agent_host.runtimes.sdk_loop")
-            self._price(model, Usage())
-            if vendor not in self._providers:
+        with self._lock:
+            if vendor in self._providers:
+                return
+            with _smooth_import():
+                from agent_host.runtimes.sdk_loop import prepare
+
+                prepare()
+                # The HTTP client would import it within its first request, on the loop's thread.
+                importlib.import_module("anyio._backends._asyncio")
+                self._price(model, Usage())
                 self._providers[vendor] = self._load(vendor)
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         """Run one prompt; see the port."""
         try:
             provider = await self._provider(request.model)
-        except Trouble as trouble:
-            return RuntimeResult(status="failed", output="", error=trouble.error)
         except ModelNotFound as error:
             return RuntimeResult(status="failed", output="", error=error)
         from agent_host.runtimes.sdk_loop import RunLoop
@@ -124,7 +129,9 @@ def _vendor(model: str) -> str:
     return vendor
 
 
-def _shared_client() -> httpx2.AsyncClient:
+def _shared_client() -> "httpx2.AsyncClient":
+    import httpx2
+
     # A local server is never behind the proxy that the environment may name.
     direct = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
     return httpx2.AsyncClient(

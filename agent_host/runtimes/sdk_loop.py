@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 def prepare() -> None:
     """Do at leisure what the first run would do on the loop's thread: tracing off, types built."""
-    set_tracing_disabled(True)  # noqa: FBT003
+    set_tracing_disabled(True)
     call = ResponseFunctionToolCall(type="function_call", call_id="", name="", arguments="")
     _completed([call, _final_message()])
 

@@ -28,7 +28,8 @@ def script(folder: Path, turns: list[object], **more: object) -> str:
 def test_importing_imports_no_sdk() -> None:
     code = (
         "import sys, agent_host.runtimes, agent_host.runtimes.sdk, agent_host.usage\n"
-        "bad = {'agents', 'openai', 'anthropic', 'google.genai', 'genai_prices', 'yaml'}\n"
+        "bad = {'agents', 'openai', 'anthropic', 'google.genai', 'genai_prices', 'httpx2', 'yaml'}"
+        "\n"
         "print(sorted(bad & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

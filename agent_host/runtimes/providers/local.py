@@ -47,6 +47,7 @@ class LocalProvider:
                 http_client=http,
                 max_retries=0,
             )
+            _ = self._client.chat.completions  # is imported here, not within the first request
 
     async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         """Answer one turn; see Provider."""

@@ -56,6 +56,7 @@ class OpenAIProvider:
             self._client = openai.AsyncOpenAI(
                 api_key=config.key, base_url=url, http_client=http, max_retries=0
             )
+            _ = self._client.responses  # is imported here, not within the first request
 
     async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         """Answer one turn; see Provider."""
