@@ -173,7 +173,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
         editor,
         actions,
         overlays=lambda: actions.status().sandbox == "bubblewrap",
-        prepare=_command,
+        prepare=lambda action: _command(action, workspace.settings.env),
     )
     return Staff(
         editor=editor,
@@ -242,7 +242,7 @@ def _runtime_settings(credentials: Credentials) -> RuntimeSettings:
     return RuntimeSettings(providers)
 
 
-def _command(action: RunCommand) -> Command:
+def _command(action: RunCommand, env: Mapping[str, str]) -> Command:
     """What is executed: the argv that was parsed where it is one plain command, else the script."""
     run = execution(parse(action.command), action.command)
     return Command(
@@ -251,6 +251,7 @@ def _command(action: RunCommand) -> Command:
         script=run.script,
         timeout=action.timeout,
         network=action.network,
+        env=env,
     )
 
 

@@ -144,7 +144,7 @@ def _plan(
         roots=roots,
         cwd=cwd,
         argv=argv,
-        env=for_commands(around.environment),
+        env={**for_commands(around.environment), **command.env},
         network=command.network,
         watched=before.watched,
         masked=tuple(path for path in masked if path not in there and _can_be_made(path)),

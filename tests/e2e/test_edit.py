@@ -197,3 +197,12 @@ def test_the_agent_opens_a_file_in_the_editor(hosts: Hosts) -> None:
     assert run.result()["status"] == "completed"
     assert editor.wait_for("window/showDocument")["params"]["uri"] == path.as_uri()
     assert editor.questions() == []
+
+
+def test_commands_get_the_variables_of_the_settings_and_no_keys(hosts: Hosts) -> None:
+    command = {"command": 'echo "$MINE:$MY_API_KEY:" > seen'}
+    options = {"env": {"MINE": "from settings"}}
+    editor = hosts.start(env={"MY_API_KEY": "secret"}, options=options)
+    run = editor.run(model=hosts.script([calls(("terminal_run", command)), says("ok")]))
+    assert run.result()["status"] == "completed"
+    assert (hosts.root / "seen").read_text() == "from settings::\n"
