@@ -6,7 +6,7 @@ A cursor stays good while the session grows: a text row that grew is continued w
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, or_, select
 
 from agent_host.core.records import DeltaPage, StoredDelta
 from agent_host.store.cursor import InSession, to_text
@@ -82,10 +82,11 @@ def _deltas_after(
     connection: Connection, session_id: str, run_id: str, place: InSession, limit: int
 ) -> Iterator[tuple[StoredDelta, InSession, int]]:
     """One more than `limit` deltas, each with the place after it and its size."""
-    grown = and_(events.c.seq == place.seq, events.c.through > place.through)
+    # The plain range comes first, so that the index finds the place.
+    new = or_(events.c.seq > place.seq, events.c.through > place.through)
     statement = (
         select(events)
-        .where(events.c.run_id == run_id, or_(events.c.seq > place.seq, grown))
+        .where(events.c.run_id == run_id, events.c.seq >= place.seq, new)
         .order_by(events.c.seq)
         .limit(limit + 1)
     )
