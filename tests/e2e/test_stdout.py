@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Noise())
 @pytest.mark.parametrize(
     "how",
     [
-        pytest.param("print('NOISE', name)", id="print"),
+        pytest.param("print('NOISE', name, flush=True)", id="print"),
         pytest.param(
             "sys.__stdout__.write('NOISE\\n'); sys.__stdout__.flush()", id="sys.__stdout__"
         ),
