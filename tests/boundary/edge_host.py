@@ -164,8 +164,6 @@ class EdgeHost:
         return (ModelInfo("openai/*", "openai", usable=False, reason="no key"),)
 
     async def command(self, name: str, arguments: Sequence[object]) -> object:
-        if name == "agentHost.explain":
-            await asyncio.Event().wait()
         return {"name": name, "arguments": list(arguments)}
 
     def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002

@@ -152,5 +152,5 @@ async def test_commands() -> None:
         assert (await execute("agentHost.run", {"prompt": "text"}))["result"]["output"] == "text"
         assert (await execute("agentHost.run"))["error"]["data"]["field"] == "prompt"
         assert (await execute("agentHost.run", "a", "b"))["error"]["data"]["field"] == "arguments"
-        assert (await execute("agentHost.send", 1))["result"]["arguments"] == [1]
+        assert (await execute("agentHost.trust", 1))["result"]["arguments"] == [1]
         assert (await execute("other"))["error"]["code"] == -32602

@@ -47,10 +47,10 @@ async def test_odd_keys_arrive_unchanged_in_both_directions() -> None:
     async with edge() as client:
         await client.initialize()
         sent = client.request(
-            "workspace/executeCommand", {"command": "agentHost.send", "arguments": [odd, [odd]]}
+            "workspace/executeCommand", {"command": "agentHost.trust", "arguments": [odd, [odd]]}
         )
         result = await client.result(sent)
-        assert result == {"name": "agentHost.send", "arguments": [odd, [odd]]}
+        assert result == {"name": "agentHost.trust", "arguments": [odd, [odd]]}
         client.run("hello")
         call = await client.delta("toolCall")
         assert call["delta"]["arguments"] == {
