@@ -22,7 +22,7 @@ from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import RoleDiagnostics
-from agent_host.app.workspace import Workspace
+from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Action, Command, RunCommand
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.ports import Runtime
@@ -172,7 +172,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
     commands = CommandRunner(
         editor,
         actions,
-        overlays=lambda: actions.status().sandbox == "bubblewrap",
+        overlays=lambda: actions.status().sandbox == MOUNTING,
         prepare=lambda action: _command(action, workspace.settings.env),
     )
     return Staff(

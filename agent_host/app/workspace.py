@@ -29,6 +29,9 @@ from agent_host.roles import (
 )
 from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings
 
+MOUNTING = "bubblewrap"
+"""The sandbox that can hide files and lay unsaved text over them."""
+
 NOT_TRUSTED = "The workspace is not trusted yet, so its roles are not used."
 
 
@@ -161,6 +164,7 @@ class Workspace:
             role_may_allow=any(paths.beneath(folder, role.source) for folder in roles),
             grants=self._grants.view(session_id, self._roots),
             sandbox=self._sandbox(),
+            secrets_masked=self._sandbox() == MOUNTING,
             shell_auto_allow=self._programs_are_the_users(),
             own=(str(self._dirs.config), str(packaged_roles())),
             state=(str(self._dirs.state), str(self._dirs.cache)),

@@ -171,7 +171,8 @@ class Command:
 
     Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
     see there (the editor's unsaved text). `timeout` in seconds. `hide_secrets`: secret-looking
-    files of the workspace read as empty, where there is a sandbox that can mount.
+    files of the workspace read as empty, where there is a sandbox that can mount. `env` are
+    variables that the user has set for commands, on top of the scrubbed environment.
     """
 
     cwd: str
@@ -181,6 +182,7 @@ class Command:
     network: bool = False
     overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     hide_secrets: bool = False
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,19 @@ class CommandRunner:
         self._prepare = prepare
 
     async def run(
-        self, action: RunCommand, ledger: Ledger, on_output: Callable[[OutputStream, str], None]
+        self,
+        action: RunCommand,
+        ledger: Ledger,
+        on_output: Callable[[OutputStream, str], None],
+        *,
+        asked: bool,
     ) -> CommandResult:
-        """Run it to its end. Raises ActionFailed."""
+        """Run it to its end. What nobody was asked about sees no secret-looking files.
+
+        Raises ActionFailed.
+        """
         unsaved = await self._unsaved()
-        command = self._prepare(action)
+        command = replace(self._prepare(action), hide_secrets=not asked)
         if not unsaved:
             return await self._actions.run(command, on_output)
         if not self._overlays():

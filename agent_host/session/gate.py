@@ -169,7 +169,8 @@ class Gate:
             return await self._change(life, change)
         assert not isinstance(action, WriteFile | EditFile)  # noqa: S101 - those are changes
         facts = judged.subject.facts
-        return await self._crew.hands.perform(action, facts, self._ledger, life)
+        asked = verdict == "ask"
+        return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)
 
     async def _judged(self, action: Action, call_id: str) -> Judged:
         scene = self._scene

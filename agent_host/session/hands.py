@@ -79,8 +79,13 @@ class Hands:
         facts: PathFacts | None,
         ledger: Ledger,
         report: Report,
+        *,
+        asked: bool,
     ) -> ToolResult:
-        """Do it. `facts` are those that were judged. Raises ActionFailed."""
+        """Do it. `facts` are those that were judged; `asked`: a person has seen this very action.
+
+        Raises ActionFailed.
+        """
         match action:
             case ReadFile():
                 return await self._read(action)
@@ -94,7 +99,7 @@ class Hands:
             case DeletePath():
                 return await self._delete(action, facts, ledger)
             case RunCommand():
-                return await self._run(action, ledger, report)
+                return await self._run(action, ledger, report, asked=asked)
             case OpenInEditor():
                 return await self._open(action)
             case _:
@@ -166,7 +171,9 @@ class Hands:
         self._editor.files_changed([facts.true_path])
         return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
 
-    async def _run(self, action: RunCommand, ledger: Ledger, report: Report) -> ToolResult:
+    async def _run(
+        self, action: RunCommand, ledger: Ledger, report: Report, *, asked: bool
+    ) -> ToolResult:
         shown = 0
 
         def on_output(stream: OutputStream, text: str) -> None:
@@ -174,7 +181,7 @@ class Hands:
             shown += len(text.encode("utf-8", "replace"))
             report.output(stream, text)
 
-        result = await self._commands.run(action, ledger, on_output)
+        result = await self._commands.run(action, ledger, on_output, asked=asked)
         printed = result.omitted + len(result.output.encode("utf-8", "replace"))
         if result.omitted and printed > shown:
             report.omitted("output", printed - shown)
