@@ -23,12 +23,17 @@ BUILTINS = Path(__file__).parent / "scripts"
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Text, or thinking: by `characters` a piece (None: by words), `seconds` apart."""
+    """Text, or thinking: by `characters` a piece (None: by words), `seconds` apart.
+
+    Said only if `when` is found in a tool result since the prompt, and `unless` in none.
+    """
 
     text: str
     thinking: bool = False
     characters: int | None = None
     seconds: float = 0.0
+    when: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,8 @@ def _say(fields: Fields, key: str) -> Iterator[Step]:
         thinking=key == "reasoning",
         characters=inner.whole("characters", 1),
         seconds=inner.positive("seconds") or 0.0,
+        when=_pattern(inner, "when"),
+        unless=_pattern(inner, "unless"),
     )
     inner.finish()
 

@@ -141,12 +141,17 @@ def test_every_built_in_script_can_be_played(path: Path) -> None:
     assert load_script(path.stem, "/").turns
 
 
-async def test_the_demo_reads_mends_and_tests() -> None:
+@pytest.mark.parametrize(
+    ("told", "output"),
+    [("OK", "Done"), ("FAILED (failures=1)", "Not all"), ("this call did not run", "Not all")],
+)
+async def test_the_demo_reads_mends_and_tests(told: str, output: str) -> None:
     async def workspace(call: ToolCall) -> ToolResult:
-        said = 'return "Helo, " + name' if call.name == "fs_read" else "done"
+        said = 'return "Helo, " + name' if call.name == "fs_read" else told
         return ToolResult("ok", said, "done")
 
     gate, sink = Gate(workspace), Sink()
     result = await SdkRuntime(RuntimeSettings()).run(request("scripted/demo"), sink, gate)
     assert result.status == "completed"
+    assert result.output.startswith(output)
     assert [call.name for call in gate.calls] == ["fs_read", "fs_edit", "terminal_run"]

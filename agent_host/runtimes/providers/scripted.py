@@ -79,7 +79,8 @@ class _Performance:
         """Whether this was the end of the turn."""
         match step:
             case Say():
-                await self._say(step)
+                if self._fits(step):
+                    await self._say(step)
             case Call(name, arguments):
                 told = arguments.replace("{{prompt}}", json.dumps(self._prompt)[1:-1])
                 self._items.append(Called(self._ids.take(None), name, told))
@@ -97,6 +98,11 @@ class _Performance:
             case _:
                 assert_never(step)
         return False
+
+    def _fits(self, step: Say) -> bool:
+        results = "\n".join(_results_since_prompt(self._ask.items))
+        missing = step.when is not None and step.when.search(results) is None
+        return not missing and (step.unless is None or step.unless.search(results) is None)
 
     async def _say(self, step: Say) -> None:
         text = step.text.replace("{{prompt}}", self._prompt)
@@ -128,6 +134,16 @@ class _Performance:
                         f"{what} matches {pattern.pattern!r}, but it is {said[:200]!r}."
                     )
                 )
+
+
+def _results_since_prompt(items: tuple[Item, ...]) -> list[str]:
+    found: list[str] = []
+    for item in items:
+        if isinstance(item, UserSaid):
+            found.clear()
+        elif isinstance(item, Returned):
+            found.append(item.output)
+    return found
 
 
 def _last_prompt(items: tuple[Item, ...]) -> str:
