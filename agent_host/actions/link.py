@@ -48,14 +48,11 @@ class Link:
     def __init__(self, process: ChildProcess, up: asyncio.Event) -> None:
         self._process = process
         self._up = up
+        self.pid = process.pid
         self._waiting: dict[int, _Waiting] = {}
         self._next_id = 0
         self._lost = False
         self.usable = False
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     async def serve(self, start: Start) -> str:
         """Take answers until the process ends, falls silent or talks nonsense; says which."""
@@ -130,7 +127,8 @@ class Link:
         match decode_to_host(line):
             case Beat():
                 pass
-            case Ready():
+            case Ready(pid=pid):
+                self.pid = pid
                 self.usable = True
                 self._up.set()
             case Output(id=call_id, stream=stream, text=text):

@@ -33,6 +33,7 @@ from agent_host.process import ChildGone, ChildProcess
 
 _START_SECONDS = 15.0
 _EOF_SECONDS = 3.0
+_GUARD_SECONDS = 3.0
 _RESTARTS = 5
 _WINDOW_SECONDS = 60.0
 _BACK_OFF = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
@@ -169,19 +170,20 @@ class Supervisor:
             async with asyncio.TaskGroup() as group:
                 ender = group.create_task(self._end_when_closing(process))
                 reason = await link.serve(self._start())
-                ender.cancel()
+                if not self._closing.is_set():
+                    ender.cancel()
         finally:
             self._up.clear()
             self._link = None
-            # It had its time to end; whatever is left now is stuck.
-            ended = await process.close(grace=0.0)
+            # Whatever is left now is stuck; its guard gets the time to end it.
+            ended = await process.close(grace=_GUARD_SECONDS)
         if not self._closing.is_set():
             self.restarts += 1
             self._log(f"action server: {reason} ({ended.signal or ended.code}); it is restarted")
 
     async def _end_when_closing(self, process: ChildProcess) -> None:
         await self._closing.wait()
-        await process.close(eof_grace=_EOF_SECONDS, grace=1.0)
+        await process.close(eof_grace=_EOF_SECONDS, grace=_GUARD_SECONDS)
 
     def _hear(self, line: str) -> None:
         self._log(f"action server: {line}")

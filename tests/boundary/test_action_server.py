@@ -173,7 +173,29 @@ async def test_nothing_outlives_the_host(tmp_path: Path, number: signal.Signals)
     host.stdout.close()
     folder = str(tmp_path)
     await until(lambda: not processes(lambda words: mark in words or folder in words))
-    assert processes(lambda words: f"serve {host.pid}" in words) == set()
+    await until(lambda: not processes(lambda words: f"serve {host.pid}" in words))
+
+
+async def test_not_even_a_stopped_action_server_outlives_its_host(tmp_path: Path) -> None:
+    script = f"echo up; sleep 600; : mark{os.getpid()}"
+    host = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(HOST), str(tmp_path), script],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert host.stdout is not None
+    loop = asyncio.get_running_loop()
+    assert await loop.run_in_executor(None, host.stdout.readline) == b"up\n"
+    (guard,) = children(host.pid)
+    (server,) = children(guard)
+    below = children(server)
+    os.kill(server, signal.SIGSTOP)
+    host.kill()
+    await loop.run_in_executor(None, host.wait)
+    host.stdout.close()
+    await until(lambda: not processes(lambda words: f"serve {host.pid}" in words))
+    await until(lambda: not processes(lambda words: str(tmp_path) in words))
+    assert below
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_host.action_server.failure import Failure
+from agent_host.action_server.roots import O_FOLDER, O_PATH, Roots
 from agent_host.core.errors import ActionFailed
 from tests.boundary.action_support import Bench, action_bench
 
@@ -139,6 +141,30 @@ async def test_a_root_that_is_a_link_may_be_named_either_way(tmp_path: Path) -> 
 async def test_places_that_can_be_no_root(bench: Bench, root: str) -> None:
     await bench.client.set_roots([root])
     await bench.fails(bench.client.read(f"{root}/version"), "not_found", "outside")
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "walk"])
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+async def test_both_means_of_opening_refuse_the_same(
+    bench: Bench, kernel: bool, links: bool
+) -> None:
+    roots = Roots([str(bench.root)], kernel=kernel)
+    for path in (*OUTSIDE, "dangling", "sub/out"):
+        for flags in (os.O_RDONLY, O_PATH, O_FOLDER):
+            with pytest.raises(Failure), roots.opened(bench.path(path), flags, links=links):
+                pass
+    with roots.opened(bench.path("sub/f"), os.O_RDONLY, links=links) as file:
+        assert os.read(file, 9) == b"inside"
+    for path in ("in/f", "absolute/f"):
+        with contextlib.ExitStack() as stack:
+            if not links:
+                stack.enter_context(pytest.raises(Failure))
+            file = stack.enter_context(roots.opened(bench.path(path), os.O_RDONLY, links=links))
+            assert os.read(file, 9) == b"inside"
+    os.symlink(bench.root.parent / "workspace-evil/secret", bench.root / "last")  # noqa: PTH211
+    with pytest.raises(Failure), roots.regular(bench.path("last")):
+        pass
+    roots.close()
 
 
 READER = """

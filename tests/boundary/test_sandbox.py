@@ -69,6 +69,7 @@ ATTACKS = [
     "echo x > sub/deep/.idea/workspace.xml",
     "rm -rf sub",
     "mkdir .cursor",
+    "touch .cursor/rules",
     "echo x > .mcp.json",
     "rm -f .mcp.json; echo x > .mcp.json",
     "chmod 666 .mcp.json && echo x > .mcp.json",
