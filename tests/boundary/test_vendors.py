@@ -17,7 +17,7 @@ from agent_host.core.errors import (
     RuntimeFailed,
     RuntimeMissing,
 )
-from agent_host.core.model import ImagePart, ToolCall, ToolResult, Usage
+from agent_host.core.model import ImagePart, TextPart, ToolCall, ToolResult, Usage
 from agent_host.runtimes import RuntimeSettings
 from agent_host.runtimes.sdk import SdkRuntime
 from tests.vendors import (
@@ -116,6 +116,18 @@ def _keys(value: object) -> set[str]:
     if isinstance(value, dict):
         return set(value).union(*map(_keys, value.values()))
     return set().union(*map(_keys, value)) if isinstance(value, list) else set()
+
+
+@each_vendor
+async def test_what_the_user_says_in_mid_run_comes_after_the_results(vendor: Vendor) -> None:
+    said = [(), (TextPart("Be brief."), TextPart("Please.")), ()]
+    async with vendor(*TWO_TOOL_TURNS) as server:
+        result, sink = await run(server, take_steering=lambda: said.pop(0))
+    assert server.refused == []
+    assert result.output == "It is all there."
+    assert "Be brief." not in json.dumps(server.bodies[0])
+    assert "Be brief." in json.dumps(server.bodies[1])
+    assert [item.get("role") for item in sink.memory].count("user") == 2
 
 
 @each_vendor
@@ -299,6 +311,20 @@ async def test_a_cut_stream_is_asked_again_only_while_nothing_was_said(
     assert gate.calls == []
 
 
+@each_vendor
+async def test_a_later_turn_that_breaks_off_keeps_both_what_was_done_and_said(
+    vendor: Vendor,
+) -> None:
+    async with vendor(Turn("I read.", calls=(READ_A,)), Turn("Half.", cut="text")) as server:
+        result, sink = await run(server)
+    assert (result.status, result.output) == ("failed", "Half.")
+    said = [
+        (item["status"], item["content"]) for item in sink.memory if item.get("role") == "assistant"
+    ]
+    assert said[-1] == ("incomplete", [{"type": "output_text", "text": "Half."}])
+    assert "fs_read of a" in json.dumps(sink.memory)
+
+
 ODD_EVENTS = (
     "{broken",
     "null",
@@ -320,8 +346,7 @@ ODD_EVENTS = (
 @each_vendor
 @pytest.mark.parametrize("event", ODD_EVENTS)
 async def test_a_stream_that_makes_no_sense_is_typed(vendor: Vendor, event: str) -> None:
-    turn = Turn(raw=(f"{event}",))
-    async with vendor(*[turn] * 4) as server:
+    async with vendor(*[Turn(raw=(event,))] * 4) as server:
         result, _ = await run(server)
     assert result.status == "failed"
     assert isinstance(result.error, RuntimeFailed)

@@ -1,6 +1,7 @@
 """What is remembered, and how any history becomes one that every vendor accepts."""
 
 import json
+import re
 
 import pytest
 
@@ -20,6 +21,7 @@ from agent_host.runtimes.conversation import (
     repaired,
     user_said,
 )
+from agent_host.runtimes.provider import CallIds
 
 MODEL = "vendor/model"
 OWN = Opaque(MODEL, {"signature": "s+/="})
@@ -104,6 +106,15 @@ def test_what_is_no_item_is_left_out(entry: dict[str, object]) -> None:
 def test_a_prompt_is_cleaned_and_a_resource_is_named() -> None:
     prompt = (TextPart("half \ud83d"), ResourcePart("file:///a"))
     assert user_said(prompt).parts == (TextPart("half ?"), TextPart("file:///a"))
+
+
+def test_call_ids_are_the_vendor_s_unless_another_vendor_would_refuse_them() -> None:
+    ids = CallIds.of(["taken"])
+    assert ids.take("toolu_01-aB") == "toolu_01-aB"
+    wished = ["toolu_01-aB", "taken", "", None, "a b", "x" * 65, "é"]
+    made = [ids.take(each) for each in wished]
+    assert len({*made, "toolu_01-aB", "taken"}) == len(wished) + 2
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,64}", each) for each in made)
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[1]", "5", "null", "[" * 100_000])
