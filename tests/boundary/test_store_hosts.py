@@ -122,6 +122,21 @@ async def test_a_host_that_lost_a_session_can_t_write_to_it_and_is_told_once(
     assert [record.run_id for record in await two.runs("s1")] == ["r1"]
 
 
+async def test_a_host_that_slept_for_days_can_go_on(stores: Stores) -> None:
+    one = stores.host()
+    one.open_session(session("s1"))
+    whole_run(one, "r1", text="before")
+    await one.flush()
+    stores.clock.now += 200_000.0
+    two = stores.host()
+    await two.sessions(SessionQuery())
+    whole_run(one, "r2", text=" and after")
+    await one.flush()
+    assert spoken([await two.load("s1")]) == "before and after"
+    assert await one.renew() == {"s1"}
+    assert stores.problems == []
+
+
 async def test_a_run_id_that_is_taken_is_not_written_to(stores: Stores) -> None:
     one, two = stores.host(), stores.host()
     for store, name in ((one, "s1"), (two, "s2")):
