@@ -41,8 +41,12 @@ def main(rounds: int) -> None:
 
 
 def settled(editor: Editor) -> int:
-    """The action server's pid, once the host is ready for runs."""
-    return editor.request("agent/status").result()["actionServer"]["pid"]
+    """The action server's pid, once it is there and the host is ready for runs."""
+    editor.request("agent/roles").result()
+    while True:
+        pid = editor.request("agent/status").result()["actionServer"].get("pid")
+        if pid is not None:
+            return pid
 
 
 if __name__ == "__main__":
