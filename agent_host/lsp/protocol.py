@@ -130,10 +130,6 @@ class EdgeProtocol(LanguageServerProtocol):
 
     # ---- pygls' own ways, replaced
 
-    def structure_message(self, data: Any) -> Any:  # noqa: ANN401
-        """Leave every object alone, however much it looks like a message."""
-        return data
-
     def _register_builtin_features(self) -> None:
         """None: pygls' mirror of documents corrupts text, and its `exit` always says 0."""
 

@@ -138,6 +138,14 @@ async def test_before_initialize_only_it_is_answered() -> None:
         await client.check_unharmed()
 
 
+async def test_a_client_that_forgets_initialized_is_served() -> None:
+    async with edge() as client:
+        await client.result(client.request("initialize", {"capabilities": {}}))
+        assert (await client.result(client.run("text")))["output"] == "text"
+        client.notify("initialized", {})
+        await client.check_unharmed()
+
+
 async def test_after_shutdown_requests_are_refused() -> None:
     async with edge() as client:
         await client.initialize()
