@@ -267,5 +267,5 @@ def test_a_command_that_makes_no_sense(command: Command) -> None:
 
 
 def test_a_script_runs_in_a_bash_without_profile() -> None:
-    assert command_argv(Command("/w", script="x"))[-2:] == ("-c", "x")
+    assert command_argv(Command("/w", script="x"))[-3:] == ("-c", "--", "x")
     assert command_argv(Command("/w", argv=("a", "b"))) == ("a", "b")
