@@ -12,6 +12,9 @@ def is_secret(path: str, patterns: Sequence[str]) -> bool:
     back what earlier ones said.
     """
     name = path.rstrip("/").rpartition("/")[2].casefold()
+    # Nearly every name is told apart here.
+    if not any_of(patterns).fullmatch(name):
+        return False
     secret = False
     for pattern in patterns:
         if glob(pattern.removeprefix("!").casefold()).fullmatch(name):
@@ -27,6 +30,17 @@ def matches_glob(relative: str, pattern: str) -> bool:
         return wanted == bool(glob(bare.strip("/")).fullmatch(relative))
     names = relative.split("/")
     return wanted == any(glob(bare.rstrip("/")).fullmatch(name) for name in names)
+
+
+def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One expression for names that match any of the globs, `!` and upper case aside."""
+    return _any_of(tuple(patterns))
+
+
+@lru_cache(maxsize=16)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    plain = [_translated(pattern.removeprefix("!").casefold()) for pattern in patterns]
+    return re.compile("|".join(plain) if plain else "(?!)", re.DOTALL)
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent_host.action_server.failure import Failure
-from agent_host.action_server.names import glob, is_secret
+from agent_host.action_server.names import any_of, glob, is_secret
 from agent_host.action_server.ripgrep import Job
 from agent_host.action_server.roots import Roots
 from agent_host.action_wire import Watch, Watched, Watchlist
@@ -38,25 +38,26 @@ class _Found:
 
 
 class _Patterns:
-    """Globs over consecutive folded parts; those of one part are tried together."""
+    """Globs over consecutive folded parts. Most names are told apart by one look at the last."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         split = [tuple(pattern.split("/")) for pattern in patterns]
-        self._plain = {one for one in patterns if "/" not in one and not _has_magic(one)}
-        self._others = [one for one in split if "/".join(one) not in self._plain]
+        self._short = any_of([parts[0] for parts in split if len(parts) == 1])
+        self._ends = any_of([parts[-1] for parts in split if len(parts) > 1])
+        self._long = [parts for parts in split if len(parts) > 1]
 
     def match(self, parts: tuple[str, ...]) -> bool:
         """Whether a pattern matches the last parts."""
-        if parts[-1] in self._plain:
+        if self._short.fullmatch(parts[-1]):
             return True
-        return any(
-            len(parts) >= len(pattern)
-            and all(
-                glob(each).fullmatch(part) is not None
-                for each, part in zip(pattern, parts[-len(pattern) :], strict=True)
-            )
-            for pattern in self._others
+        return self._ends.fullmatch(parts[-1]) is not None and any(
+            len(parts) >= len(pattern) and all(map(_matches, pattern, parts[-len(pattern) :]))
+            for pattern in self._long
         )
+
+
+def _matches(pattern: str, part: str) -> bool:
+    return glob(pattern).fullmatch(part) is not None
 
 
 def watch(roots: Roots, call: Watch, job: Job) -> Watchlist:
@@ -185,10 +186,6 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _has_magic(pattern: str) -> bool:
-    return any(each in pattern for each in "*?[{")
 
 
 def _folded(name: str) -> str:
