@@ -165,9 +165,13 @@ class Application:
         range: Range,  # noqa: A002 - the name that the port gives it
         context: JsonObject,
     ) -> Sequence[JsonObject]:
-        """None yet."""
+        """Stop, while a run goes on: so that an editor without a plug-in has a way to."""
         del uri, range, context
-        return ()
+        if all(status.run_id is None for status in self._parts.manager.status()):
+            return ()
+        title, everything = "Agent: stop", dict[str, object]()
+        stop: JsonObject = {"title": title, "command": "agentHost.stop", "arguments": [everything]}
+        return ({"title": title, "kind": "quickfix", "command": stop},)
 
     def code_lenses(self, uri: str) -> Sequence[JsonObject]:
         """None yet."""

@@ -53,3 +53,21 @@ def test_what_was_allowed_for_long_is_listed_and_taken_back(hosts: Hosts) -> Non
     execute(editor, "revokeGrant", {"id": grant["id"]})
     editor.run(model=model).result()
     assert len(editor.questions()) == asked + 1
+
+
+def test_a_run_is_stopped_by_a_code_action(hosts: Hosts) -> None:
+    editor = hosts.start()
+    uri = editor.open(hosts.file("a.txt", "text\n"))
+    place = {"line": 0, "character": 0}
+    where = {
+        "textDocument": {"uri": uri},
+        "range": {"start": place, "end": place},
+        "context": {"diagnostics": []},
+    }
+    assert editor.request("textDocument/codeAction", where).result() == []
+    run = editor.run(model=hosts.script([says("working", hang=True)]))
+    run.wait("text")
+    (action,) = editor.request("textDocument/codeAction", where).result()
+    assert action["title"] == "Agent: stop"
+    execute(editor, "stop", *action["command"]["arguments"])
+    assert run.result()["status"] == "stopped"
