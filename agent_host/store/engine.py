@@ -179,7 +179,7 @@ def _engine(url: URL) -> Engine:
 def _prepare_file(file: Path) -> None:
     """The folder 0700 and the file 0600 before anything is in it; SQLite's other files follow."""
     make_private_folder(file.parent)
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if os.name == "posix" and os.fstat(descriptor).st_mode & 0o077:
             os.fchmod(descriptor, 0o600)

@@ -69,7 +69,7 @@ def _back_up(file: Path, version: int) -> None:
     target = file.with_name(f"{file.name}.v{version}.bak")
     unfinished = target.with_name(target.name + ".part")
     unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     os.close(descriptor)
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(unfinished)) as copy:
         source.backup(copy)

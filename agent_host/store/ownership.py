@@ -85,6 +85,8 @@ class Ownership:
 
     def take(self, connection: Connection, session_id: str) -> bool:
         """Own a session that exists; False if another live host owns it."""
+        # A lease is worth what its host's heartbeat is: that of an idle host may be old.
+        self.beat(connection)
         mine = {"session_id": session_id, "host_id": self.me.host_id}
         if self._database.add_once(connection, leases, mine):
             self._interrupt(connection, [session_id])

@@ -66,7 +66,7 @@ def _lines(write: Write) -> list[tuple[str, str]]:
 
 
 def _append(file: Path, text: str) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     descriptor = os.open(file, flags, 0o600)
     with os.fdopen(descriptor, "ab") as stream:
         stream.write(text.encode())

@@ -48,6 +48,21 @@ def test_a_batch_that_is_tried_again_after_its_commit_is_stored_once(where: str 
     store.close()
 
 
+def test_a_text_is_one_row_however_often_it_was_written(where: str | Path) -> None:
+    store = OpenedStore(Place(where, "host", lambda: uuid.uuid4().hex))
+    store.apply([OpenSession(session("s1")), StartRun(run("r1"))], 1)
+    for seq in range(1, 11):
+        (delta,) = numbered("r1", [Text(f"{seq} ")], first=seq)
+        failing = StartRun(run("no", "no such session"))
+        with pytest.raises(DatabaseFailed):
+            store.apply([Append(delta, float(seq)), failing], 2 * seq)
+        store.apply([Append(delta, float(seq))], 2 * seq + 1)
+    (stored,) = store.load("s1", None, 100).deltas
+    assert (stored.seq, stored.through, stored.at) == (1, 10, 1.0)
+    assert stored.delta == Text("1 2 3 4 5 6 7 8 9 10 ")
+    store.close()
+
+
 def test_a_batch_that_failed_leaves_nothing_and_can_be_tried_again(where: str | Path) -> None:
     store = OpenedStore(Place(where, "host", lambda: uuid.uuid4().hex))
     store.apply([OpenSession(session("s1")), StartRun(run("r1"))], 1)

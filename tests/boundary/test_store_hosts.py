@@ -56,6 +56,7 @@ async def test_many_hosts_that_want_a_session_at_once_get_it_once(stores: Stores
 
 async def test_what_a_silent_host_owned_can_be_taken_over(stores: Stores) -> None:
     one, two = stores.host(), stores.host()
+    await two.renew()
     one.open_session(session("s1"))
     one.start_run(run("r1"))
     tell(one, "r1", [Started("a", "b", "c"), Text("half")])
@@ -71,6 +72,7 @@ async def test_what_a_silent_host_owned_can_be_taken_over(stores: Stores) -> Non
     (entry,) = (await two.sessions(SessionQuery())).entries
     assert (entry.status, entry.elsewhere, entry.questions) == ("interrupted", False, 1)
     await two.acquire("s1")
+    await one.renew()
     assert (await two.run("r1")).status == "interrupted"
     assert len(await two.questions("s1")) == 1
     assert await two.history("s1") == ({"n": 1},)
@@ -99,6 +101,7 @@ async def test_a_host_that_lost_a_session_can_t_write_to_it_and_is_told_once(
     stores: Stores,
 ) -> None:
     one, two = stores.host(), stores.host()
+    await two.renew()
     one.open_session(session("s1"))
     one.start_run(run("r1"))
     tell(one, "r1", [Started("a", "b", "c"), Text("before")])

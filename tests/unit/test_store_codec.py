@@ -3,7 +3,7 @@
 import typing
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_host.core.events import Delta, Ended, Omitted, Text, ToolRequested
@@ -32,6 +32,7 @@ def deltas() -> st.SearchStrategy[Delta]:
 
 
 @given(deltas())
+@example(Text("cut \ud83d"))
 def test_every_delta_comes_back(delta: Delta) -> None:
     text = codec.encode(delta)
     assert codec.decode_delta(codec.delta_kind(delta), text) == delta
@@ -39,8 +40,12 @@ def test_every_delta_comes_back(delta: Delta) -> None:
 
 
 @given(st.dictionaries(ANY_TEXT, JSON))
+@example({"\udc00": ["\0", "\U0001f600"]})
 def test_plain_data_comes_back(value: dict[str, object]) -> None:
-    assert codec.loads(codec.encode(value)) == value
+    text = codec.encode(value)
+    assert codec.loads(text) == value
+    text.encode()
+    assert "\0" not in text
 
 
 @given(ANY_TEXT)
