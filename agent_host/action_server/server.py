@@ -12,7 +12,6 @@ from agent_host.action_server.commands import CommandRun, launcher_argv
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.file_link import FileLink
 from agent_host.action_server.pipes import LineReader, LineWriter
-from agent_host.action_server.processes import descendants
 from agent_host.action_wire import (
     BEAT_SECONDS,
     Beat,
@@ -71,15 +70,13 @@ class Server:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def end(self) -> None:
-        """Kill every command and the file worker, and whatever else descends from here."""
+        """Kill every command and the file worker; what that leaves is for the guard."""
         for command in self._commands.values():
             command.kill()
         if self._files is not None:
             self._files.kill()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_END_SECONDS)
-        for pid in descendants(os.getpid()):
-            _kill(pid)
 
     async def _begin(self, start: Start) -> None:
         if self._files is not None:
@@ -157,10 +154,3 @@ async def serve(python: Sequence[str], stdin: int, stdout: int) -> None:
             await server.handle(line)
         beat.cancel()
         await server.end()
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, 9)
-    except (ProcessLookupError, PermissionError):
-        return
