@@ -105,7 +105,7 @@ def fast_step() -> list[str]:
 
 def real_step() -> list[str]:
     """tests with the real things: each edge, then the whole host over stdio"""
-    return pytest("tests/boundary") + pytest("tests/e2e")
+    return pytest("tests/boundary") + pytest("-n", "2", "tests/e2e")
 
 
 def editors_step() -> list[str]:
@@ -194,15 +194,15 @@ def digest(*sources: Path) -> str:
 # ---- running commands
 
 
-def pytest(*paths: str) -> list[str]:
+def pytest(*arguments: str) -> list[str]:
     """Run tests. What failed on a busy machine may pass alone: once more, and it is said."""
     cache = ROOT / ".cache" / "pytest"
     command = (PYTHON, "-m", "pytest", "-q", "--no-header", "-o", f"cache_dir={cache}")
     try:
-        return counted(*command, *paths)
+        return counted(*command, *arguments)
     except Failed as failure:
         say(f"once more, only what failed: {failure}")
-        return counted(*command, "--last-failed", "--last-failed-no-failures", "none", *paths)
+        return counted(*command, "--last-failed", "--last-failed-no-failures", "none", *arguments)
 
 
 def counted(*argv: object) -> list[str]:
