@@ -40,13 +40,19 @@ class Row:
         }
 
 
-def merged(last: Row | None, deltas: Iterable[tuple[NumberedDelta, float]]) -> list[Row]:
+def merged(
+    last: Row | None,
+    deltas: Iterable[tuple[NumberedDelta, float]],
+    *,
+    most: int = ROW_CHARACTERS,
+) -> list[Row]:
     """The rows to write for `deltas` of one run, given the `last` row written so far.
 
-    The first of them may be `last` grown. Times are those at which the deltas were made.
+    The first of them may be `last` grown. Times are those at which the deltas were made. `most` is
+    how many characters a row is filled up to.
     """
     rows: list[Row] = []
-    growing = _Growing(last) if last is not None else None
+    growing = _Growing(last, most) if last is not None else None
     for numbered, at in deltas:
         if growing is not None and growing.takes(numbered):
             growing.add(numbered)
@@ -54,7 +60,7 @@ def merged(last: Row | None, deltas: Iterable[tuple[NumberedDelta, float]]) -> l
         if growing is not None and growing.changed:
             rows.append(growing.row())
         row = Row(numbered.seq, numbered.seq, at, numbered.origin, numbered.delta)
-        growing = _Growing(row, changed=True)
+        growing = _Growing(row, most, changed=True)
     if growing is not None and growing.changed:
         rows.append(growing.row())
     return rows
@@ -63,8 +69,9 @@ def merged(last: Row | None, deltas: Iterable[tuple[NumberedDelta, float]]) -> l
 class _Growing:
     """A row that may still be added to; its parts are joined once."""
 
-    def __init__(self, row: Row, *, changed: bool = False) -> None:
+    def __init__(self, row: Row, most: int, *, changed: bool = False) -> None:
         self.changed = changed
+        self._most = most
         self._row = row
         self._through = row.through
         self._parts: list[str] = []
@@ -74,7 +81,7 @@ class _Growing:
         row, delta = self._row, numbered.delta
         if not isinstance(row.delta, Mergeable) or not isinstance(delta, Mergeable):
             return False
-        fits = self._size + len(delta.text) <= ROW_CHARACTERS
+        fits = self._size + len(delta.text) <= self._most
         follows = numbered.seq == self._through + 1 and numbered.origin == row.origin
         return fits and follows and replace(delta, text="") == replace(row.delta, text="")
 

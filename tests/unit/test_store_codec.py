@@ -3,7 +3,7 @@
 import typing
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_host.core.events import Delta, Ended, Omitted, Text, ToolRequested
@@ -31,6 +31,7 @@ def deltas() -> st.SearchStrategy[Delta]:
     return st.one_of(st.builds(Text, ANY_TEXT), *kinds)
 
 
+@settings(deadline=None)
 @given(deltas())
 @example(Text("cut \ud83d"))
 def test_every_delta_comes_back(delta: Delta) -> None:
@@ -39,6 +40,7 @@ def test_every_delta_comes_back(delta: Delta) -> None:
     text.encode()
 
 
+@settings(deadline=None)
 @given(st.dictionaries(ANY_TEXT, JSON))
 @example({"\udc00": ["\0", "\U0001f600"]})
 def test_plain_data_comes_back(value: dict[str, object]) -> None:
@@ -48,6 +50,7 @@ def test_plain_data_comes_back(value: dict[str, object]) -> None:
     assert "\0" not in text
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 def test_cleaned_text_fits_any_database_and_else_stays(text: str) -> None:
     cleaned = codec.clean(text)
