@@ -88,13 +88,14 @@ class Hands:
         """
         match action:
             case ReadFile():
-                return await self._read(action)
+                return await self._read(action, facts)
             case ListDirectory():
                 return await self._list(action)
             case SearchFiles():
                 return await self._search(action)
             case CreateDirectory(path):
-                await self._actions.create_directory(path)
+                # The true path: what was judged, and the action server follows no link to make it.
+                await self._actions.create_directory(facts.true_path if facts else path)
                 return ToolResult("ok", f"Created {path}.", f"Created {self._show(path)}")
             case DeletePath():
                 return await self._delete(action, facts, ledger)
@@ -105,12 +106,15 @@ class Hands:
             case _:
                 assert_never(action)
 
-    async def _read(self, action: ReadFile) -> ToolResult:
+    async def _read(self, action: ReadFile, facts: PathFacts | None) -> ToolResult:
         document = self._editor.document(action.path)
         if document is not None:
             text = document.text
         else:
-            text = decode((await self._actions.read(action.path)).data).text
+            read = await self._actions.read(action.path)
+            if facts is not None and read.true_path != facts.true_path:
+                raise ActionFailed("stale", f"{action.path} became another file meanwhile.")
+            text = decode(read.data).text
         limit = min(action.limit or READ_LINES, READ_LINES)
         shown, count, lines = numbered(text, action.offset, limit)
         name = self._show(action.path)
