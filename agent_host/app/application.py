@@ -95,7 +95,7 @@ class Application:
     async def close(self) -> None:
         """End all runs and everything that they started."""
         parts = self._parts
-        parts.manager.stop_soon()
+        parts.manager.stop_soon(reason="the host was shut down")
         # The action server first: it ends its commands at once, while a stop leaves them seconds.
         await parts.actions.close()
         await parts.manager.close()
@@ -233,7 +233,7 @@ class Application:
 
     def editor_stuck(self) -> None:
         """The editor has stopped reading: end all runs."""
-        self._parts.manager.stop_soon()
+        self._parts.manager.stop_soon(reason="the editor has stopped reading")
 
     async def _load_settings(self, given: JsonObject) -> None:
         parts = self._parts

@@ -30,7 +30,7 @@ from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.planner import Planner
 from agent_host.session.run import Plan, Run, Surroundings
 from agent_host.session.session import Session
-from agent_host.session.ticket import Ticket
+from agent_host.session.ticket import BY_USER, Ticket
 
 log = logging.getLogger(__name__)
 
@@ -130,11 +130,11 @@ class SessionManager:
         """What goes on in each session."""
         return tuple(session.status for session in self._sessions.values())
 
-    def stop_soon(self, run_id: str | None = None) -> None:
-        """Have a run, or all, end early without waiting for it."""
+    def stop_soon(self, run_id: str | None = None, reason: str = BY_USER) -> None:
+        """Have a run, or all, end early for a reason, without waiting for it."""
         for ticket in self._open():
             if run_id is None or ticket.run_id == run_id:
-                ticket.stop()
+                ticket.stop(reason)
 
     def forget(self, session_id: str) -> None:
         """Let go of a session that was deleted."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from agent_host.core.model import RunResult
 from agent_host.session.run import Run
 
+BY_USER = "stopped by the user"
+
 
 def _future() -> asyncio.Future[RunResult]:
     future: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
@@ -23,6 +25,7 @@ class Ticket:
     outcome: asyncio.Future[RunResult] = field(default_factory=_future)
     run: Run | None = None
     stopping: bool = False
+    reason: str = BY_USER
 
     @property
     def over(self) -> bool:
@@ -33,13 +36,14 @@ class Ticket:
         """The run exists now; it is stopped at once if that was asked for meanwhile."""
         self.run = run
         if self.stopping:
-            run.stop()
+            run.stop(self.reason)
 
-    def stop(self) -> bool:
-        """Have it end early; False if it was over already."""
+    def stop(self, reason: str = BY_USER) -> bool:
+        """Have it end early, for this reason; False if it was over already."""
         if self.over:
             return False
-        self.stopping = True
+        if not self.stopping:
+            self.stopping, self.reason = True, reason
         if self.run is not None:
-            self.run.stop()
+            self.run.stop(self.reason)
         return True

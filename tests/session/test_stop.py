@@ -201,3 +201,14 @@ async def _both(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> Runti
 
 async def _open(host: Stage, answers: dict[str, asyncio.Future[str]], *names: str) -> None:
     await host.editor.until(lambda: all(name in answers for name in names))
+
+
+async def test_a_run_that_the_host_ends_says_why(tmp_path: Path) -> None:
+    async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
+        host.editor.choose = never
+        run = tasks.create_task(host.run(tool("fs_write", path="a", text="x")))
+        await host.editor.until(lambda: bool(host.editor.questions))
+        host.manager.stop_soon(reason="the editor has stopped reading")
+        result, _ = await run
+        assert (result.status, result.reason) == ("stopped", "the editor has stopped reading")
+        assert host.told()[-1] == Ended("stopped", "the editor has stopped reading")
