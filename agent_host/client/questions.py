@@ -15,7 +15,9 @@ Policy = Literal["deny", "allow"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One possible answer; `kind` is deny, allowOnce, allowSession, allowWorkspace or show."""
+    """One possible answer; `kind` is deny, allowOnce, allowSession, allowWorkspace, show
+    or stop (denies and ends the whole run).
+    """
 
     id: str
     title: str
@@ -102,6 +104,6 @@ def _chosen(question: Question, choice: Choice) -> Answer:
 def _kind(title: str) -> str:
     word = title.lower()
     if not word.startswith("allow"):
-        return next((each for each in ("deny", "show") if word.startswith(each)), "other")
+        return next((each for each in ("deny", "show", "stop") if word.startswith(each)), "other")
     wider = (each for each in ("Session", "Workspace") if each.lower() in word)
     return f"allow{next(wider, 'Once')}"

@@ -7,7 +7,14 @@ from agent_host.client import Answer, Option, Question
 from agent_host.commands.terminal import Keyboard, Screen
 from agent_host.commands.view import show_diff
 
-_KEYS = {"deny": "n", "allowOnce": "y", "allowSession": "a", "allowWorkspace": "w", "show": "s"}
+_KEYS = {
+    "deny": "n",
+    "allowOnce": "y",
+    "allowSession": "a",
+    "allowWorkspace": "w",
+    "show": "s",
+    "stop": "q",
+}
 _SHOW = Option("", "Show", "show")
 
 

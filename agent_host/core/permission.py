@@ -41,7 +41,8 @@ class Decision:
     remember: tuple[Literal["session", "workspace"], ...] = ()
 
 
-OptionKind = Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show"]
+OptionKind = Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show", "stop"]
+"""`stop` denies, and ends the whole run as agent/stop does."""
 
 
 @dataclass(frozen=True, slots=True)

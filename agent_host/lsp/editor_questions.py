@@ -129,7 +129,8 @@ def _fitting(question: Question) -> tuple[str, list[Option]]:
         rest = " … (not all of it: choose Show)"
         message = message[: _LONGEST_MESSAGE - len(rest)] + rest
         if all(option.kind != "show" for option in options):
-            options.append(Option("show", "Show", "show"))
+            last = len(options) - (options[-1].kind == "stop")
+            options.insert(last, Option("show", "Show", "show"))
     return message, options
 
 

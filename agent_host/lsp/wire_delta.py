@@ -35,7 +35,7 @@ class OriginWire(Told):
 class OptionWire(Told):
     id: str
     title: str
-    kind: Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show"]
+    kind: Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show", "stop"]
 
 
 class StartedDelta(Told):

@@ -11,6 +11,9 @@ from agent_host.permissions import paths, visible
 from agent_host.permissions.engine import folder_of
 from agent_host.permissions.subject import Policy, Scope, Subject
 
+STOP = Option("stop", "Stop", "stop")
+"""The last option of every question."""
+
 _PATH_LENGTH = 220
 _NAME_LENGTH = 40
 _MIN_BODY = 80
@@ -178,7 +181,7 @@ def _options(
         options.append(Option("workspace", title, "allowWorkspace"))
     if show:
         options.append(Option("show", "Show", "show"))
-    return tuple(options)
+    return (*options, STOP)
 
 
 def _scope(subject: Subject, policy: Policy) -> str:

@@ -99,6 +99,7 @@ def trust_question(
         (
             Option("deny", "Don't trust", "deny"),
             Option("trust", f"Allow: trust {line(root, 60)}", "allowWorkspace"),
+            Option("stop", "Stop", "stop"),
         ),
     )
 

@@ -30,11 +30,15 @@ CANNOT_ASK = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a question ended. `by_user`: a person said no, and `reason` may hold their words."""
+    """How a question ended. `by_user`: a person said no, and `reason` may hold their words.
+
+    `stops`: they said that the whole run is to end.
+    """
 
     allowed: bool
     reason: str = ""
     by_user: bool = False
+    stops: bool = False
 
 
 class Asker:
@@ -148,4 +152,6 @@ def _outcome(answer: Answer) -> Outcome:
     if option.kind == "deny":
         said = f"The user says: {answer.reason}" if answer.reason else "the user denied it"
         return Outcome(allowed=False, reason=said, by_user=True)
+    if option.kind == "stop":
+        return Outcome(allowed=False, reason="the user stopped the run", by_user=True, stops=True)
     return Outcome(allowed=option.kind in ("allowOnce", "allowSession", "allowWorkspace"))

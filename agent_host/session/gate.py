@@ -53,7 +53,10 @@ class Crew:
 
 
 class Gate:
-    """The gate of one run. `tell` sends a delta of tool origin, `too_many_denials` ends the run."""
+    """The gate of one run. `tell` sends a delta of tool origin.
+
+    `too_many_denials` and `stop` end the run: by us, by a person who answered so.
+    """
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Gate:
         *,
         tell: Callable[[Delta], None],
         too_many_denials: Callable[[], None],
+        stop: Callable[[], None],
     ) -> None:
         self._scene = scene
         self._crew = crew
@@ -71,6 +75,7 @@ class Gate:
         self._tasks = tasks
         self._tell = tell
         self._too_many_denials = too_many_denials
+        self._stop = stop
         self._in_flight: set[asyncio.Task[ToolResult]] = set()
         self._denials = 0
         self._closed = False
@@ -154,6 +159,8 @@ class Gate:
     async def _round(self, life: CallLife, action: Action) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
         verdict = judged.decision.verdict
+        if self._closed:
+            return stopped()
         if verdict == "deny":
             return denied(judged.decision.reason)
         change = None
@@ -162,6 +169,8 @@ class Gate:
         if verdict == "ask":
             life.move("ask")
             answer = await self._ask(judged, life.call.call_id, change)
+            if self._closed:
+                return stopped()
             if not answer.allowed:
                 return denied(answer.reason, by_user=answer.by_user)
         life.move("allow")
@@ -182,6 +191,7 @@ class Gate:
             if trusts.allowed:
                 judged = await self._crew.judge.judge(action, scene.role, scene.session_id)
             else:
+                self._end_if_stopped(trusts)
                 why = f"{judged.decision.reason} ({trusts.reason})"
                 judged = replace(judged, decision=replace(judged.decision, reason=why))
         self._tell(Logged("permissions", explain(judged.decision)))
@@ -190,13 +200,20 @@ class Gate:
     async def _ask(self, judged: Judged, call_id: str, change: Change | None) -> Outcome:
         if change is not None:
             self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
-        return await self._crew.asker.may(
+        outcome = await self._crew.asker.may(
             judged,
             run_id=self._scene.run_id,
             call_id=call_id,
             diff=change.diff if change else None,
             tell=self._tell,
         )
+        self._end_if_stopped(outcome)
+        return outcome
+
+    def _end_if_stopped(self, outcome: Outcome) -> None:
+        if outcome.stops:
+            self._closed = True
+            self._stop()
 
     async def _change(self, life: CallLife, change: Change) -> ToolResult:
         note = await self._crew.changes.make(change, self._ledger)

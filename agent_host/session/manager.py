@@ -185,7 +185,8 @@ class SessionManager:
         else:
             session.free()
             ticket.outcome.set_result(result)
-            self._go_on(session)
+            if result.status != "stopped":  # whoever stopped it wants nothing more to happen
+                self._go_on(session)
 
     def _go_on(self, session: Session) -> None:
         """Start the next run of what waits, if there is any."""

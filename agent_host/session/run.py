@@ -180,6 +180,7 @@ class Run:
             tasks,
             tell=self._tell_tool,
             too_many_denials=self._too_many_denials,
+            stop=self.stop,
         )
 
     async def _converse(self, gate: Gate) -> None:

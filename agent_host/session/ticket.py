@@ -24,26 +24,31 @@ class Ticket:
     session_id: str
     outcome: asyncio.Future[RunResult] = field(default_factory=_future)
     run: Run | None = None
-    stopping: bool = False
     reason: str = BY_USER
+    _stopping: bool = False
 
     @property
     def over(self) -> bool:
         """Whether the run has ended, and nothing of it is left."""
         return self.outcome.done()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it is to end early."""
+        return self._stopping or (self.run is not None and self.run.stopping)
+
     def began(self, run: Run) -> None:
         """The run exists now; it is stopped at once if that was asked for meanwhile."""
         self.run = run
-        if self.stopping:
+        if self._stopping:
             run.stop(self.reason)
 
     def stop(self, reason: str = BY_USER) -> bool:
         """Have it end early, for this reason; False if it was over already."""
         if self.over:
             return False
-        if not self.stopping:
-            self.stopping, self.reason = True, reason
+        if not self._stopping:
+            self._stopping, self.reason = True, reason
         if self.run is not None:
             self.run.stop(self.reason)
         return True

@@ -8,10 +8,11 @@ import pytest
 from agent_host.core.actions import Command, CommandResult
 from agent_host.core.errors import RunNotFound, SessionNotFound, ShuttingDown
 from agent_host.core.events import Answered, Ended, ToolFinished
+from agent_host.core.model import TextPart
 from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.session.manager import Stopped
-from tests.fakes import answering
+from tests.fakes import answering, by_kind
 from tests.session.stage import Stage, asked, stage, tool
 
 
@@ -56,6 +57,45 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
         assert [type(delta) for delta in told[-3:]] == [Answered, ToolFinished, Ended]
         assert [d.status for d in told if isinstance(d, ToolFinished)] == ["stopped"]
         assert not await host.store.questions("s")
+
+
+QUESTIONS = {
+    "edit": (tool("fs_write", path="a", text="x"), True),
+    "command": (tool("terminal_run", command="make"), True),
+    "trust": (tool("fs_write", path="a", text="x"), False),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+async def test_stop_is_an_answer_to_every_question(tmp_path: Path, name: str) -> None:
+    call, trusted = QUESTIONS[name]
+    async with stage(tmp_path, trusted=trusted) as host:
+        host.editor.choose = by_kind("stop")
+        result, statuses = await host.run(call, tool("fs_write", "c2", path="b", text="x"))
+        assert (result.status, result.reason) == ("stopped", "stopped by the user")
+        assert statuses == []
+        assert (host.actions.files, host.actions.commands) == ({}, [])
+        (question,) = host.editor.questions
+        assert question.options[-1].title == "Stop"
+        assert [d.status for d in host.told() if isinstance(d, ToolFinished)] == ["stopped"]
+
+
+async def test_stop_from_a_question_runs_nothing_that_waits(tmp_path: Path) -> None:
+    async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
+        answers: asyncio.Queue[str] = asyncio.Queue()
+
+        async def choose(question: Question) -> Answer:
+            kind = await answers.get()
+            return Answer(next(each for each in question.options if each.kind == kind))
+
+        host.editor.choose = choose
+        run = tasks.create_task(host.run(tool("fs_write", path="a", text="x"), session_id="s"))
+        await host.editor.until(lambda: bool(host.editor.questions))
+        await host.manager.steer("s", (TextPart("later"),), "next")
+        answers.put_nowait("stop")
+        assert (await run)[0].status == "stopped"
+        assert [each.state for each in host.manager.status()] == ["idle"]
+        assert [each.prompt for each in host.manager.waiting("s")] == [(TextPart("later"),)]
 
 
 async def test_stop_waits_until_the_command_is_gone(tmp_path: Path) -> None:

@@ -235,6 +235,7 @@ OPTIONS = (
     Option("0", "Deny", "deny"),
     Option("1", "Allow once", "allowOnce"),
     Option("2", "Allow for this session", "allowSession"),
+    Option("3", "Stop", "stop"),
 )
 QUESTION = Question("Run `make`?", OPTIONS, detail="**make**", diff="+x", allows_reason=True)
 
@@ -262,6 +263,7 @@ async def ask(
         ("Yes\n", "Allow once", None),
         ("\nwhat\nw\nn\n", "Deny", None),
         ("s\ny\n", "Allow once", None),
+        ("q\n", "Stop", None),
         ("y", "Allow once", None),
         ("", None, "nobody is at the terminal"),
         ("x\n", None, "nobody is at the terminal"),

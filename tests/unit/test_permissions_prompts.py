@@ -201,7 +201,7 @@ def test_long_commands_are_never_cut_silently(text: str) -> None:
     if len(visible(text)) > 500:
         assert "characters left out" in question.title
         assert question.full_text == text
-        assert question.options[-1].kind == "show"
+        assert [option.kind for option in question.options[-2:]] == ["show", "stop"]
     assert question.title.split(" · ")[0].endswith(visible(text)[-10:])
 
 
@@ -283,16 +283,17 @@ def test_a_rule_that_asks_is_named() -> None:
 def test_options(subject: Subject, titles: list[str]) -> None:
     more = {"diff": DIFF} if subject.action == "fs.write" else {}
     question = ask(subject, **more)
-    assert [option.title for option in question.options] == titles
+    assert [option.title for option in question.options] == [*titles, "Stop"]
     assert question.options[0].kind == "deny"
     for option in question.options:
         assert option.title.startswith("Allow") == option.kind.startswith("allow")
-    assert len({option.title for option in question.options}) == len(titles)
+    assert len({option.title for option in question.options}) == len(titles) + 1
 
 
 def test_the_scope_of_an_option() -> None:
     options = ask(command("git push")).options
-    assert [scope_of(option) for option in options] == [None, None, "session", "workspace"]
+    scopes = [None, None, "session", "workspace", None]
+    assert [scope_of(option) for option in options] == scopes
 
 
 def test_the_diff_goes_along_whole() -> None:
