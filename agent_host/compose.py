@@ -49,7 +49,7 @@ from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
 from agent_host.session.revert import Reverter
-from agent_host.settings import state_dirs
+from agent_host.settings import log_folder, session_store, state_dirs
 from agent_host.store import SqlStore
 
 RUNTIMES = (SDK,)
@@ -78,9 +78,10 @@ def make_host(edge: Edge) -> Host:
         on_cancel=lambda run_id: manager.stop_soon(run_id),  # noqa: PLW0108 - made below
     )
     store = SqlStore(
-        dirs.state / "sessions.sqlite",
+        lambda: session_store(workspace.settings, dirs),
         new_id=_new_id,
         on_problem=partial(_tell_problem, edge),
+        log_folder=lambda: log_folder(workspace.settings, dirs),
     )
     runtimes = _Runtimes(workspace.credentials)
     manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)

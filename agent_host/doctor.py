@@ -26,7 +26,15 @@ from agent_host.credentials import Credentials, read_credentials
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.permissions.rules import read_rules
 from agent_host.roles import RoleShelf, read_roles, role_folders
-from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings, state_dirs
+from agent_host.settings import (
+    SettingProblem,
+    Settings,
+    StateDirs,
+    load_settings,
+    session_store,
+    state_dirs,
+)
+from agent_host.store.probe import shown, trouble
 
 LOCAL_SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "LM Studio": 1234}
 PROGRAMS = ("claude", "gemini", "codex", "opencode", "git")
@@ -74,6 +82,8 @@ class Report:
     search_path: str
     sandbox: Sandbox
     versions: Mapping[str, str | None]
+    store: str
+    store_problem: str | None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -84,7 +94,8 @@ class Report:
             f"{problem.source}:{problem.line}: {problem.reason}"
             for problem in situation.shelf.problems
         ]
-        return (*settings, *roles)
+        store = [self.store_problem] if self.store_problem else []
+        return (*settings, *roles, *store)
 
 
 def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
@@ -112,6 +123,7 @@ async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
         problem = error.message
     path = environ.get("PATH", os.defpath)
     programs = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    store = session_store(situation.settings, situation.dirs)
     return Report(
         situation=situation,
         model=model,
@@ -126,6 +138,8 @@ async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
             "system": f"{platform.system()} {platform.release()} {platform.machine()}",
             **{name: _version(name) for name in PACKAGES},
         },
+        store=shown(store),
+        store_problem=await asyncio.to_thread(trouble, store),
     )
 
 

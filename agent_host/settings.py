@@ -39,6 +39,11 @@ DEFAULT_LIMITS = Limits(max_turns=100, inactivity_seconds=600.0)
 
 _TRUST: tuple[Trust, ...] = ("ask", "always", "never")
 _SAVE: tuple[Save, ...] = ("clean", "never")
+_DATABASES = ("postgresql://", "postgres://")
+_NOT_HERE = (
+    f"counts in {CONFIG_NAME}, the environment and initializationOptions only: what an editor "
+    "tells may come with a folder."
+)
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -66,7 +71,9 @@ class Settings:
     """The settings in force. `model` None: the first vendor that has a key.
 
     `env` is added to the environment of commands. `trust` says what an unknown workspace is;
-    `save` whether a buffer that was clean is saved after an edit.
+    `save` whether a buffer that was clean is saved after an edit. `store` is where sessions are
+    kept (a URL may hold a password), `logs` the folder of the runs' logs: see the two functions
+    below.
     """
 
     model: str | None = None
@@ -77,6 +84,8 @@ class Settings:
     env: Mapping[str, str] = field(default_factory=lambda: _NO_TEXTS)
     trust: Trust = "ask"
     save: Save = "clean"
+    store: str | None = field(default=None, repr=False)
+    logs: bool | str = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,8 @@ class Layer:
 
     where: str
     source: Located
+    may_place: bool = True
+    """Whether it may say where sessions go: an editor's settings may come with a folder."""
 
 
 def state_dirs(environ: Mapping[str, str]) -> StateDirs:
@@ -108,6 +119,20 @@ def state_dirs(environ: Mapping[str, str]) -> StateDirs:
         return StateDirs(base / "config", base / "state", base / "cache")
     dirs = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
     return StateDirs(dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path)
+
+
+def session_store(settings: Settings, dirs: StateDirs) -> str | Path:
+    """Where sessions are kept: the URL of a database, or an SQLite file."""
+    if settings.store is None:
+        return dirs.state / "sessions.sqlite"
+    return settings.store if "://" in settings.store else Path(settings.store)
+
+
+def log_folder(settings: Settings, dirs: StateDirs) -> Path | None:
+    """Where each run has a log of its own; None: none is wanted."""
+    if isinstance(settings.logs, str):
+        return Path(settings.logs)
+    return dirs.state / "logs" if settings.logs else None
 
 
 def load_settings(
@@ -123,9 +148,10 @@ def load_settings(
     problems: list[SettingProblem] = []
     file = state_dirs(environ).config_file
     layers = [_file_layer(file, problems), _environment(environ, problems)]
-    names = ("initializationOptions", f"editor settings `{SECTION}`")
+    names = (("initializationOptions", True), (f"editor settings `{SECTION}`", False))
     layers += [
-        Layer(where, _section(located(data))) for where, data in zip(names, editor, strict=False)
+        Layer(where, _section(located(data)), may_place)
+        for (where, may_place), data in zip(names, editor, strict=False)
     ]
     settings = Settings()
     for layer in layers:
@@ -158,6 +184,8 @@ VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "AGENT_HOST_RUNTIME": ("runtime",),
         "AGENT_HOST_TRUST": ("trust",),
         "AGENT_HOST_SAVE": ("save",),
+        "AGENT_HOST_STORE": ("store",),
+        "AGENT_HOST_LOGS": ("logs",),
         "AGENT_HOST_MAX_TURNS": ("limits", "maxTurns"),
         "AGENT_HOST_MAX_COST_USD": ("limits", "maxCostUsd"),
         "AGENT_HOST_WALL_SECONDS": ("limits", "wallSeconds"),
@@ -220,6 +248,8 @@ def _apply(
         env=MappingProxyType({**below.env, **_env(source.mapping("env"))}),
         trust=_trust(source) or below.trust,
         save=cast("Save | None", source.choice("save", _SAVE)) or below.save,
+        store=_store(source, layer) or below.store,
+        logs=below.logs if (logs := _logs(source, layer)) is None else logs,
     )
     source.finish()
     for problem in found:
@@ -240,6 +270,32 @@ def _trust(source: Fields) -> Trust | None:
     if given is not None and isinstance(given.value, bool):
         return "always" if given.value else "never"
     return cast("Trust | None", source.choice("trust", _TRUST))
+
+
+def _store(source: Fields, layer: Layer) -> str | None:
+    given = source.text("store")
+    if given is None or not layer.may_place:
+        return None if given is None else source.report("store", _NOT_HERE)
+    if given.startswith(_DATABASES):
+        return given
+    path = Path(given).expanduser()
+    if "://" not in given and path.is_absolute():
+        return str(path)
+    return source.report("store", "must be `postgresql://...` or the full path of a file.")
+
+
+def _logs(source: Fields, layer: Layer) -> bool | str | None:
+    found = source.get("logs")
+    if found is None or not layer.may_place:
+        return None if found is None else source.report("logs", _NOT_HERE)
+    given = found.value
+    if isinstance(given, str):
+        path = Path(given).expanduser()
+        given = {"true": True, "false": False}.get(given.strip(), str(path))
+        given = given if isinstance(given, bool) or path.is_absolute() else None
+    if isinstance(given, bool | str):
+        return given
+    return source.report("logs", "must be true, false or the full path of a folder.")
 
 
 def _limits_over(below: Limits, over: Limits) -> Limits:

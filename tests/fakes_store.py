@@ -166,6 +166,9 @@ class MemoryStore:
         self._touch(edit.session_id)
         return True
 
+    async def opened(self) -> None:
+        return
+
     # ---- what is there
 
     async def session(self, session_id: str) -> SessionRecord:

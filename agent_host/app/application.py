@@ -14,7 +14,7 @@ from agent_host.app.diagnostics import RoleDiagnostics
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
-from agent_host.core.errors import ActionFailed, AgentHostError
+from agent_host.core.errors import ActionFailed, AgentHostError, StoreFailed
 from agent_host.core.model import JsonObject, ModelInfo, PromptPart, RunRequest, RunResult
 from agent_host.core.ports import Actions
 from agent_host.core.records import SessionStore
@@ -106,6 +106,16 @@ class Application:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._start_actions())
             tasks.create_task(self._parts.warm())
+            tasks.create_task(self._open_store())
+
+    async def _open_store(self) -> None:
+        """Open it before the first run needs it; what is wrong with it is told right away."""
+        try:
+            await self._parts.store.opened()
+        except StoreFailed as failure:
+            message = f"{failure.message} Runs go on, but what they do is not kept."
+            log.warning("%s", message)
+            self._parts.edge.notify("window/showMessage", {"type": _WARNING, "message": message})
 
     async def _start_actions(self) -> None:
         try:

@@ -44,6 +44,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
         "Sandbox for commands": [_sandbox(report.sandbox)],
         "Programs": _programs(report),
+        "Sessions": [report.store, *filter(None, [report.store_problem])],
         "Directories": [
             f"settings: {situation.dirs.config_file}",
             f"your roles: {situation.dirs.roles}",
@@ -109,6 +110,8 @@ def _as_json(report: Report) -> dict[str, object]:
         ],
         "sandbox": report.sandbox.kind,
         "sandboxProblem": report.sandbox.why or None,
+        "sessions": report.store,
+        "sessionsProblem": report.store_problem,
         "programs": dict(report.programs),
         "searchPath": report.search_path,
         "directories": {

@@ -13,7 +13,7 @@ from agent_host.commands.terminal import Screen, screen_and_side
 from agent_host.core.events import Ended, Text, ToolFinished
 from agent_host.core.model import TextPart
 from agent_host.core.records import SessionQuery, SessionStore, StoreProblem
-from agent_host.settings import state_dirs
+from agent_host.settings import load_settings, session_store, state_dirs
 
 Work = Callable[[SessionStore, Screen, argparse.Namespace], Awaitable[None]]
 
@@ -53,8 +53,12 @@ async def _execute(work: Work, options: argparse.Namespace) -> int:
     def tell(problem: StoreProblem) -> None:
         side.line(problem.message, "red")
 
-    path = state_dirs(os.environ).state / "sessions.sqlite"
-    store = SqlStore(path, new_id=lambda: uuid.uuid4().hex, on_problem=tell)
+    settings, problems = load_settings(os.environ)
+    for wrong in problems:
+        if wrong.name == "store":
+            side.line(wrong.sentence, "red")
+    place = session_store(settings, state_dirs(os.environ))
+    store = SqlStore(place, new_id=lambda: uuid.uuid4().hex, on_problem=tell)
     try:
         await work(store, screen, options)
     finally:

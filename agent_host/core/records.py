@@ -252,6 +252,9 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def opened(self) -> None:
+        """Open the store now, rather than with the first use."""
+
     # ---- what is there
 
     async def session(self, session_id: str) -> SessionRecord:

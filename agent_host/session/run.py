@@ -118,8 +118,9 @@ class Run:
             log.exception("run %s broke", plan.run_id)
             self._outcome = _broke()
         result = self._result(self._early or self._outcome or _nothing())
-        self._around.store.end_run(result)
         self._tell(self._system, _ended(result, self._early or self._outcome))
+        # After its last delta: a run that is stored as ended is stored whole.
+        self._around.store.end_run(result)
         editor.end_progress(plan.run_id, _farewell(result))
         return result
 

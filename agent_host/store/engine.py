@@ -135,8 +135,17 @@ def _reason(original: BaseException | None) -> tuple[str, bool]:
         if str(found).startswith(beginning):
             return reason
     if found is None and type(original).__name__ == "OperationalError":
-        return "the database can't be reached", True
+        return _unreachable(str(original))
     return f"the database failed ({type(original).__name__})", False
+
+
+def _unreachable(said: str) -> tuple[str, bool]:
+    """Why there is no connection; the driver says so in words only, which hold more than this."""
+    if "authentication failed" in said or "no password supplied" in said:
+        return "its server refuses the user or the password: see the setting `store`", False
+    if "database" in said and "does not exist" in said:
+        return "its server has no database of that name: see the setting `store`", False
+    return "the database can't be reached", True
 
 
 def _url(where: str | Path) -> URL:
@@ -170,7 +179,7 @@ def _engine(url: URL) -> Engine:
             url, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT_SECONDS}
         )
     except ImportError as error:
-        reason = "PostgreSQL needs the extra agent-host[postgres]"
+        reason = "PostgreSQL needs one more package: pip install agent-host[postgres]"
         raise DatabaseFailed(reason, passing=False, code="unavailable") from error
     event.listen(engine, "connect", _on_postgres_connect)
     return engine

@@ -18,25 +18,32 @@ _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class RunLogs:
-    """The logs in `folder`, which is made when the first is written. Used by one thread."""
+    """The logs in the folder that `folder` gives at the time, which is made when the first is
+    written; None: none is wanted. Used by one thread.
+    """
 
-    def __init__(self, folder: Path, report: Callable[[StoreProblem], None]) -> None:
+    def __init__(
+        self, folder: Callable[[], Path | None], report: Callable[[StoreProblem], None]
+    ) -> None:
         self._folder = folder
         self._report = report
         self._failed = False
 
     def add(self, writes: Sequence[Write]) -> None:
         """Append what concerns a run to its file."""
+        folder = self._folder()
+        if self._failed or folder is None:
+            return
         lines: dict[str, list[str]] = {}
         for write in writes:
             for run_id, line in _lines(write):
                 lines.setdefault(run_id, []).append(line)
-        if self._failed or not lines:
+        if not lines:
             return
         try:
-            make_private_folder(self._folder)
+            make_private_folder(folder)
             for run_id, some in lines.items():
-                _append(self._folder / f"{_file_name(run_id)}.jsonl", "".join(some))
+                _append(folder / f"{_file_name(run_id)}.jsonl", "".join(some))
         except OSError as error:
             self._failed = True
             reason = error.strerror or type(error).__name__

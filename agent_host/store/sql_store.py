@@ -44,17 +44,18 @@ _EXPORT_PAGE = 1_000
 class SqlStore:
     """A SessionStore in a database. Make it on the event loop that uses it; close it in the end.
 
-    `where` is an SQLite file or a URL. `on_problem` is called on the event loop. With `log_folder`
-    each run has a JSON-lines file there. The rest is for tests: see target.Place and writer.Pace.
+    `where` is an SQLite file or a URL, or says which on the first use. `on_problem` is called on
+    the event loop. Each run has a JSON-lines file in `log_folder`, unless that gives None. The
+    rest is for tests: see target.Place and writer.Pace.
     """
 
     def __init__(
         self,
-        where: str | Path,
+        where: str | Path | Callable[[], str | Path],
         *,
         new_id: Callable[[], str],
         on_problem: Callable[[StoreProblem], None],
-        log_folder: Path | None = None,
+        log_folder: Callable[[], Path | None] = lambda: None,
         machine: str | None = None,
         clock: Callable[[], float] | None = None,
         pace: Pace | None = None,
@@ -62,16 +63,17 @@ class SqlStore:
         self._loop = asyncio.get_running_loop()
         self._on_problem = on_problem
         self._now = clock or time.time
-        logs = None if log_folder is None else RunLogs(log_folder, self._report)
+        logs = RunLogs(log_folder, self._report)
         host_id = new_id()
 
         def connect() -> "OpenedStore":
             from agent_host.store.target import OpenedStore, Place
 
-            return OpenedStore(Place(where, host_id, new_id, machine, clock))
+            place = where() if callable(where) else where
+            return OpenedStore(Place(place, host_id, new_id, machine, clock))
 
         self._writer: Writer[OpenedStore] = Writer(
-            connect, self._report, pace or Pace(), see=None if logs is None else logs.add
+            connect, self._report, pace or Pace(), see=logs.add
         )
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="store-reader")
 

@@ -339,7 +339,8 @@ class Writer(Generic[TargetT]):
 
 def _problem(code: ProblemCode, reason: str, runs: tuple[str, ...]) -> StoreProblem:
     if code in ("unavailable", "newer"):
-        return StoreProblem(code, f"Sessions are not stored: {reason}.", runs)
+        message = f"Sessions are not stored: {reason}. Runs go on, but what they do is not kept."
+        return StoreProblem(code, message, runs)
     return StoreProblem(code, f"A session is not stored whole: {reason}.", runs)
 
 

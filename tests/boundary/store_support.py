@@ -61,7 +61,7 @@ class Stores:
                 self.where,
                 new_id=lambda: uuid.uuid4().hex,
                 on_problem=self.problems.append,
-                log_folder=log_folder,
+                log_folder=lambda: log_folder,
                 machine=f"machine {next(self._machines)}",
                 clock=self.clock,
                 pace=SOON,

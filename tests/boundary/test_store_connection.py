@@ -8,10 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_host.core.errors import StoreFailed
 from agent_host.core.events import Text
 from agent_host.core.records import EditRecord, StoreProblem
 from agent_host.store import SqlStore
 from agent_host.store.failure import DatabaseFailed
+from agent_host.store.probe import shown, trouble
 from agent_host.store.target import OpenedStore, Place
 from agent_host.store.writes import Append, OpenSession, Remember, StartRun
 from tests.boundary.store_support import (
@@ -146,3 +148,14 @@ _CLIENTS = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
 )
+
+
+async def test_what_a_server_refuses_is_said_in_words(server: LazyCluster) -> None:
+    url = server.fresh().replace("/postgres?", "/nowhere?")
+    store = SqlStore(url, new_id=lambda: uuid.uuid4().hex, on_problem=print)
+    with pytest.raises(StoreFailed, match="has no database of that name"):
+        await store.opened()
+    await store.close()
+    assert "no database" in (trouble(url) or "")
+    assert trouble(server.fresh()) is None
+    assert shown("postgresql://me:s3cret@db:5/x?a=b") == "postgresql://db:5/x"

@@ -43,7 +43,7 @@ class Host:
             where,
             new_id=lambda: uuid.uuid4().hex,
             on_problem=self.problems.append,
-            log_folder=logs,
+            log_folder=lambda: logs,
             pace=pace,
         )
 
@@ -310,7 +310,49 @@ async def test_a_log_that_can_t_be_written_is_told_once_and_the_store_goes_on(
     await host.store.close()
 
 
+async def test_logs_can_be_wanted_later(tmp_path: Path) -> None:
+    wanted: list[Path] = []
+    store = SqlStore(
+        lambda: tmp_path / "sessions.db",
+        new_id=lambda: uuid.uuid4().hex,
+        on_problem=print,
+        log_folder=lambda: wanted[0] if wanted else None,
+        pace=SOON,
+    )
+    store.open_session(session("s1"))
+    whole_run(store, "r1")
+    await store.flush()
+    wanted.append(tmp_path / "logs")
+    whole_run(store, "r2")
+    await store.close()
+    assert [file.name for file in (tmp_path / "logs").iterdir()] == ["r2.jsonl"]
+
+
 # ---- start-up
+
+
+def test_a_driver_that_is_missing_is_named_with_how_to_get_it() -> None:
+    code = """
+import asyncio, sys
+sys.modules["psycopg"] = None
+from agent_host.core.errors import StoreFailed
+from agent_host.store import SqlStore
+
+async def main():
+    store = SqlStore("postgresql://me:s3cret@127.0.0.1/x", new_id=lambda: "h", on_problem=print)
+    try:
+        await store.opened()
+    except StoreFailed as error:
+        print(error.message)
+    await store.close()
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "pip install agent-host[postgres]" in done.stdout
+    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_making_a_store_loads_no_database_library() -> None:

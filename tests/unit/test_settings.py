@@ -9,7 +9,14 @@ from agent_host.core.errors import ModelNotFound, NoApiKey
 from agent_host.core.model import Limits
 from agent_host.credentials import SECRET_VARIABLES, VENDORS, read_credentials
 from agent_host.permissions.rules import read_rules
-from agent_host.settings import DEFAULT_LIMITS, Settings, load_settings, state_dirs
+from agent_host.settings import (
+    DEFAULT_LIMITS,
+    Settings,
+    load_settings,
+    log_folder,
+    session_store,
+    state_dirs,
+)
 
 
 def load(
@@ -69,6 +76,32 @@ def test_the_environment_sets_limits(tmp_path: Path) -> None:
     assert settings.trust == "always"
 
 
+def test_sessions_go_where_the_user_says(tmp_path: Path) -> None:
+    dirs = state_dirs({"AGENT_HOST_HOME": str(tmp_path)})
+    plain, _ = load(tmp_path)
+    assert session_store(plain, dirs) == dirs.state / "sessions.sqlite"
+    assert log_folder(plain, dirs) is None
+    environ = {"AGENT_HOST_STORE": "postgresql://me:s3cret@db/team", "AGENT_HOST_LOGS": "true"}
+    settings, problems = load(tmp_path, "store: /a/file\nlogs: /a/folder\n", environ)
+    assert problems == []
+    assert session_store(settings, dirs) == "postgresql://me:s3cret@db/team"
+    assert log_folder(settings, dirs) == dirs.state / "logs"
+    assert "s3cret" not in repr(settings)
+    settings, problems = load(tmp_path / "b", "store: /a/file\nlogs: /a/folder\n")
+    assert session_store(settings, dirs) == Path("/a/file")
+    assert log_folder(settings, dirs) == Path("/a/folder")
+
+
+def test_a_folder_that_brings_editor_settings_can_t_take_sessions_away(tmp_path: Path) -> None:
+    evil = {"store": "postgresql://me:s3cret@evil/x", "logs": "/evil"}
+    settings, problems = load(tmp_path, None, None, {}, evil)
+    assert (settings.store, settings.logs) == (None, False)
+    assert [each.split("`")[3] for each in problems] == ["store", "logs"]
+    assert not any("s3cret" in each for each in problems)
+    settings, problems = load(tmp_path, None, None, {"store": "postgresql://db/team"}, {})
+    assert (settings.store, problems) == ("postgresql://db/team", [])
+
+
 @pytest.mark.parametrize("options", [None, {}, {"model": None}, {"model": ""}, {"agentHost": {}}])
 def test_what_editors_send_for_nothing_is_nothing(tmp_path: Path, options: object) -> None:
     assert load(tmp_path, None, None, options) == (Settings(), [])
@@ -93,6 +126,10 @@ def test_trust_may_be_yes_or_no(tmp_path: Path, given: object, trust: str) -> No
         ("role: 3", "`role` must be text, not a number."),
         ("trust: maybe", "`trust` must be one of ask, always, never; it is 'maybe'."),
         ("save: true", "`save` must be one of clean, never"),
+        ("store: sessions.db", "`store` must be `postgresql://...` or the full path of a file."),
+        ("store: mysql://a:b@c/d", "`store` must be `postgresql://...` or the full path"),
+        ("logs: 3", "`logs` must be true, false or the full path of a folder."),
+        ("logs: here", "`logs` must be true, false or the full path of a folder."),
         ("limits: {maxTurns: 0}", "`limits.maxTurns` must be a whole number, 1 or more; it is 0."),
         ("limits: {turns: 1}", "`limits.turns` is no known key. Did you mean `maxTurns`?"),
         ("env: {A: 1}", "`env.A` must be text (put it in quotes)."),
