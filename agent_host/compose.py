@@ -23,7 +23,7 @@ from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import RoleDiagnostics
 from agent_host.app.workspace import MOUNTING, Workspace
-from agent_host.core.actions import Action, Command, RunCommand
+from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoreProblem
@@ -145,7 +145,7 @@ class _NothingOpen:
         del uri_or_path
 
 
-async def explained(action: Action, role: str | None, folder: Path) -> Judged:
+async def explained(action: SingleAction, role: str | None, folder: Path) -> Judged:
     """How an action would be judged in a folder right now. Raises AgentHostError, ActionFailed."""
     base = _Base(dict(os.environ))
     base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])

@@ -115,7 +115,7 @@ VIOLATIONS = {
     "ports": ("session/deltas.py", "import agent_host.process"),
     "bare": ("process.py", "import yaml"),
     "edge": ("roles.py", "import pygls"),
-    "sdks": ("tools.py", "import openai"),
+    "sdks": ("roles.py", "import openai"),
     "database": ("usage.py", "import sqlite3"),
 }
 

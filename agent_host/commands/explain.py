@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
+from agent_host.core.actions import EditFiles
 from agent_host.core.errors import ActionFailed, InvalidRequest
 from agent_host.core.model import ToolCall
 from agent_host.permissions.explain import explain
@@ -31,6 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     folder = options.cwd.resolve()
     try:
         action = parse(_call(options), str(folder))
+        assert not isinstance(action, EditFiles)  # noqa: S101 - one target is one action
         judged = asyncio.run(explained(action, options.role, folder))
     except ToolProblem as problem:
         raise InvalidRequest(str(problem)) from None

@@ -57,6 +57,16 @@ class EditFile:
     replacements: tuple[Replacement, ...]
 
 
+FileChange = WriteFile | EditFile
+
+
+@dataclass(frozen=True, slots=True)
+class EditFiles:
+    """Changes of several files as one wish; no file is named twice."""
+
+    files: tuple[FileChange, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class CreateDirectory:
     path: str
@@ -86,7 +96,9 @@ class OpenInEditor:
 FileAction = (
     ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
 )
-Action = FileAction | RunCommand | OpenInEditor
+SingleAction = FileAction | RunCommand | OpenInEditor
+"""What is judged as one."""
+Action = SingleAction | EditFiles
 
 
 EditKind = Literal["create", "change", "delete"]

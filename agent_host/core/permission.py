@@ -41,6 +41,16 @@ class Decision:
     remember: tuple[Literal["session", "workspace"], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class EditPart:
+    """A piece of an edit that can be accepted without the others; `diff` is its own, unified."""
+
+    id: str
+    title: str
+    uri: str
+    diff: str
+
+
 OptionKind = Literal["deny", "allowOnce", "allowSession", "allowWorkspace", "show", "stop"]
 """`stop` denies, and ends the whole run as agent/stop does."""
 
@@ -58,7 +68,8 @@ class Option:
 class Question:
     """What a person is asked. `title` is one safe line, `detail` Markdown, `diff` unified.
 
-    `full_text` is what `Show` opens when the title can't hold everything.
+    `full_text` is what `Show` opens when the title can't hold everything. `parts` are what an
+    editor may let the person choose from; where it can't, the answer is for all of them.
     """
 
     session_id: str
@@ -69,11 +80,16 @@ class Question:
     options: tuple[Option, ...]
     diff: str | None = None
     full_text: str | None = None
+    parts: tuple[EditPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The chosen option; None means nobody chose, and `reason` says why (or why they denied)."""
+    """The chosen option; None means nobody chose, and `reason` says why (or why they denied).
+
+    `accepted`: the ids of the parts that the option holds for; None means all of them.
+    """
 
     option: Option | None
     reason: str | None = None
+    accepted: tuple[str, ...] | None = None

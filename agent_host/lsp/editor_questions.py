@@ -10,7 +10,7 @@ from agent_host.core.model import JsonObject
 from agent_host.core.permission import Answer, Option, Question
 from agent_host.lsp.editor_traits import Traits
 from agent_host.lsp.host import Edge, EditorError
-from agent_host.lsp.json_values import is_object, text_in
+from agent_host.lsp.json_values import is_object, list_in, text_in
 
 Show = Callable[[str, str], Awaitable[str | None]]
 """Opens a text under a title; returns what to say when it could not be opened."""
@@ -71,7 +71,7 @@ class Questions:
         reason = text_in(answer, "reason") or None
         for option in options:
             if option.id == answer.get("optionId"):
-                return Answer(option, reason)
+                return Answer(option, reason, _accepted(question, answer))
         return Answer(None, reason or "the answer was none of those offered")
 
     async def _ask_by_message(self, question: Question) -> Answer:
@@ -105,6 +105,14 @@ class Questions:
         return None, "the answer was none of those offered"
 
 
+def _accepted(question: Question, answer: JsonObject) -> tuple[str, ...] | None:
+    """The parts that were chosen; what is no list of them accepts nothing."""
+    if not question.parts or answer.get("accepted") is None:
+        return None
+    chosen = list_in(answer, "accepted")
+    return tuple(part.id for part in question.parts if part.id in chosen)
+
+
 def _ask_params(question: Question, options: Sequence[Option]) -> JsonObject:
     params: dict[str, object] = {
         "sessionId": question.session_id,
@@ -119,6 +127,11 @@ def _ask_params(question: Question, options: Sequence[Option]) -> JsonObject:
     }
     if question.diff is not None:
         params["diff"] = question.diff
+    if question.parts:
+        params["parts"] = [
+            {"id": part.id, "title": part.title, "uri": part.uri, "diff": part.diff}
+            for part in question.parts
+        ]
     return params
 
 

@@ -1,7 +1,7 @@
 """The `agent/*` methods as they are on the wire: params, results, and the table of all of them.
 
 JSON Schema and the clients' types come from here. Not here: the kinds of delta (wire_delta.py),
-the standard messages that we read (standard.py), core words (convert.py).
+what the host asks (wire_ask.py), the standard messages that we read (standard.py), core words.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
-    JsonValue,
     Tag,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
+from agent_host.lsp import wire_ask as wa
 from agent_host.lsp import wire_session as ws
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
-from agent_host.lsp.wire_delta import AgentDelta, OptionWire, Status, UsageWire
+from agent_host.lsp.wire_delta import AgentDelta, Status, UsageWire
 
 # ---- what an editor asks
 
@@ -291,46 +291,6 @@ class ModelsAnswer(Told):
     models: list[ModelWire]
 
 
-# ---- what the host asks, if the editor declared it
-
-
-class AskParams(Told):
-    """A question in full; `detail` is Markdown, `diff` unified."""
-
-    run_id: str
-    call_id: str
-    title: str
-    detail: str
-    diff: str | None = None
-    options: list[OptionWire]
-    allows_reason: bool
-
-
-class AskAnswer(Heard):
-    """No `optionId`: the person did not choose, which denies."""
-
-    option_id: str | None = None
-    reason: Text | None = None
-
-
-class SaveParams(Told):
-    uris: list[str]
-
-
-class SaveAnswer(Heard):
-    saved: list[str]
-
-
-class DiagnosticsParams(Told):
-    uri: str
-
-
-class DiagnosticsAnswer(Heard):
-    """The LSP Diagnostics that the editor shows for that document, whoever made them."""
-
-    diagnostics: list[dict[str, JsonValue]]
-
-
 # ---- the table
 
 
@@ -360,9 +320,9 @@ METHODS: Mapping[str, Method] = {
     "agent/session/delete": Method("editor", ws.SessionParams, ws.DoneAnswer),
     "agent/session/revert": Method("editor", ws.RevertParams, ws.RevertAnswer),
     "agent/delta": Method("host", AgentDelta, None),
-    "agent/ask": Method("host", AskParams, AskAnswer),
-    "agent/save": Method("host", SaveParams, SaveAnswer),
-    "agent/diagnostics": Method("host", DiagnosticsParams, DiagnosticsAnswer),
+    "agent/ask": Method("host", wa.AskParams, wa.AskAnswer),
+    "agent/save": Method("host", wa.SaveParams, wa.SaveAnswer),
+    "agent/diagnostics": Method("host", wa.DiagnosticsParams, wa.DiagnosticsAnswer),
 }
 
 

@@ -4,9 +4,10 @@ The title is one line of at most 600 characters; the first option is the safe on
 in `detail`, and in `full_text` for editors that only show the title.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from agent_host.core.permission import Decision, Option, Question
+from agent_host.core.permission import Decision, EditPart, Option, Question
 from agent_host.permissions import paths, visible
 from agent_host.permissions.engine import folder_of
 from agent_host.permissions.subject import Policy, Scope, Subject
@@ -33,7 +34,8 @@ class Asking:
     """What a question needs beside the judgement.
 
     `diff`: of a write, unified. `arguments`: of an external tool, as JSON text. `explanation`:
-    what the model says about it, shown apart and marked as unchecked.
+    what the model says about it, shown apart and marked as unchecked. `parts`: of an edit, what
+    may be accepted without the rest.
     """
 
     session_id: str
@@ -42,6 +44,7 @@ class Asking:
     diff: str | None = None
     arguments: str | None = None
     explanation: str | None = None
+    parts: tuple[EditPart, ...] = ()
 
 
 def question_for(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> Question:
@@ -59,6 +62,41 @@ def question_for(subject: Subject, decision: Decision, policy: Policy, asking: A
         options,
         asking.diff,
         whole,
+        _visible_parts(asking),
+    )
+
+
+def question_about_files(
+    files: Sequence[tuple[Subject, Decision]], policy: Policy, asking: Asking
+) -> Question:
+    """One question about the edits of several files, each of which is asked about."""
+    count = f"{visible.line(policy.role.name, _NAME_LENGTH)} wants to change {len(files)} files"
+    names = ", ".join(_short(subject, policy) for subject, _ in files)
+    notes = dict.fromkeys(
+        note for subject, decision in files for note in _notes(subject, decision, policy, None)
+    )
+    tail = visible.line("".join(f" · {note}" for note in notes), visible.MAX_LENGTH // 2)
+    room = max(visible.MAX_LENGTH - len(count) - len(tail) - 2, _MIN_BODY)
+    lines = [f"**{_inline(policy.role.name)}** wants to change {len(files)} files."]
+    for subject, decision in files:
+        why = f" (rule in {decision.where})" if decision.where else ""
+        lines.append(f"- {_inline(f'{_short(subject, policy)}: {decision.reason}{why}')}")
+    return Question(
+        asking.session_id,
+        asking.run_id,
+        asking.call_id,
+        f"{count}: {visible.line(names, room)}{tail}",
+        "\n\n".join(lines),
+        _options_for_files(files, policy),
+        asking.diff,
+        asking.diff,
+        _visible_parts(asking),
+    )
+
+
+def _visible_parts(asking: Asking) -> tuple[EditPart, ...]:
+    return tuple(
+        replace(part, title=visible.line(part.title, _PATH_LENGTH)) for part in asking.parts
     )
 
 
@@ -182,6 +220,22 @@ def _options(
     if show:
         options.append(Option("show", "Show", "show"))
     return (*options, STOP)
+
+
+def _options_for_files(
+    files: Sequence[tuple[Subject, Decision]], policy: Policy
+) -> tuple[Option, ...]:
+    options = [Option("deny", "Deny", "deny"), Option("once", "Allow once", "allowOnce")]
+    if all("session" in decision.remember for _, decision in files):
+        scopes = dict.fromkeys(_scope(subject, policy) for subject, _ in files)
+        scope = next(iter(scopes)) if len(scopes) == 1 else "edits in the folders of these files"
+        options.append(Option("session", f"Allow {scope} for this session", "allowSession"))
+    return (*options, Option("show", "Show", "show"), STOP)
+
+
+def _short(subject: Subject, policy: Policy) -> str:
+    path = subject.true_path or "?"
+    return visible.line(paths.relative(policy.roots, path) or path, _PATH_LENGTH)
 
 
 def _scope(subject: Subject, policy: Policy) -> str:

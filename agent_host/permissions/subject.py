@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, assert_never
 
 from agent_host.core.actions import (
-    Action,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -19,6 +18,7 @@ from agent_host.core.actions import (
     ReadFile,
     RunCommand,
     SearchFiles,
+    SingleAction,
     WriteFile,
 )
 from agent_host.core.model import Role
@@ -140,7 +140,7 @@ class Policy:
         return self.sandbox in STRONG_SANDBOXES
 
 
-def action_name(action: Action) -> str:
+def action_name(action: SingleAction) -> str:
     """The name by which rules, roles and people call an action."""
     match action:
         case ReadFile():

@@ -5,17 +5,17 @@ Nobody to ask, no answer, or an answer that was not offered is a denial with its
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import Answered, Asked, Delta, Logged
-from agent_host.core.permission import Answer, Option, Question
+from agent_host.core.permission import Answer, EditPart, Option, Question
 from agent_host.core.ports import Editor
 from agent_host.core.records import SessionStore
 from agent_host.permissions.engine import remembered_as
 from agent_host.permissions.grants import GrantBook
-from agent_host.permissions.prompts import Asking, question_for, scope_of
+from agent_host.permissions.prompts import Asking, question_about_files, question_for, scope_of
 from agent_host.permissions.trust import TrustBook, trust_question
 from agent_host.session.judge import Judged
 
@@ -30,15 +30,17 @@ CANNOT_ASK = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a question ended. `by_user`: a person said no, and `reason` may hold their words.
+    """How a question ended. `by_user`: a person said no; `reason` may hold a person's words.
 
-    `stops`: they said that the whole run is to end.
+    `stops`: they said that the whole run is to end. `accepted`: the ids of the parts that were
+    allowed; None means all of them.
     """
 
     allowed: bool
     reason: str = ""
     by_user: bool = False
     stops: bool = False
+    accepted: tuple[str, ...] | None = None
 
 
 class Asker:
@@ -65,21 +67,28 @@ class Asker:
 
     async def may(
         self,
-        judged: Judged,
+        judged: Sequence[Judged],
         *,
         run_id: str,
         call_id: str,
         diff: str | None,
+        parts: Sequence[EditPart] = (),
         tell: Callable[[Delta], None],
     ) -> Outcome:
-        """Ask about an action; an answer that lasts is remembered."""
-        asking = Asking(self._session_id, run_id, call_id, diff=diff)
-        question = question_for(judged.subject, judged.decision, judged.policy, asking)
+        """Ask about an action, or the edits of several files; an answer that lasts is remembered.
+
+        Of several, the n-th is the part of the id n.
+        """
+        asking = Asking(self._session_id, run_id, call_id, diff=diff, parts=tuple(parts))
+        question = _question(judged, asking)
         async with self._turn:
             answer = await self._put(question, tell)
         outcome = _outcome(answer)
         if outcome.allowed and answer.option is not None:
-            self._remember(answer.option, judged, tell)
+            for number, each in enumerate(judged, 1):
+                is_refused = len(judged) > 1 and str(number) not in (outcome.accepted or ())
+                if outcome.accepted is None or not is_refused:
+                    self._remember(answer.option, each, tell)
         return outcome
 
     async def trusts(
@@ -145,6 +154,14 @@ class Asker:
             tell(Logged("permissions", f"Allowed once only; it can't be remembered: {error}"))
 
 
+def _question(judged: Sequence[Judged], asking: Asking) -> Question:
+    first = judged[0]
+    if len(judged) == 1:
+        return question_for(first.subject, first.decision, first.policy, asking)
+    files = [(each.subject, each.decision) for each in judged]
+    return question_about_files(files, first.policy, asking)
+
+
 def _outcome(answer: Answer) -> Outcome:
     option = answer.option
     if option is None:
@@ -154,4 +171,7 @@ def _outcome(answer: Answer) -> Outcome:
         return Outcome(allowed=False, reason=said, by_user=True)
     if option.kind == "stop":
         return Outcome(allowed=False, reason="the user stopped the run", by_user=True, stops=True)
-    return Outcome(allowed=option.kind in ("allowOnce", "allowSession", "allowWorkspace"))
+    if option.kind not in ("allowOnce", "allowSession", "allowWorkspace"):
+        return Outcome(allowed=False, reason="the answer was none of those that allow it")
+    said = f"The user says: {answer.reason}" if answer.reason else ""
+    return Outcome(allowed=True, reason=said, accepted=answer.accepted)

@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent_host.core.actions import EditFile, PathFacts, WriteFile
+from agent_host.core.actions import EditFile, FileChange, PathFacts, WriteFile
 from agent_host.core.document import BufferEdit, Document
 from agent_host.core.errors import ActionFailed
+from agent_host.core.permission import EditPart
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
-from agent_host.editing.diff import unified
+from agent_host.editing.diff import text_edits, unified
 from agent_host.editing.locate import replace_all, rewrite_all
 from agent_host.editing.text import FileText, decode, normalised
 from agent_host.session.ledger import Ledger
@@ -28,10 +29,11 @@ class Change:
     """A change that could be made. `before` None: the file is to be created.
 
     `document` is the open document that it is made in, or None for the disk; `base` is the hash
-    of the file's bytes on disk that it was planned from.
+    of the file's bytes on disk that it was planned from. `name` is short, for people.
     """
 
     uri: str
+    name: str
     path: str | None
     before: str | None
     after: str
@@ -65,7 +67,7 @@ class Changes:
         self._show = show
         self._saves = saves
 
-    async def plan(self, action: WriteFile | EditFile, facts: PathFacts | None) -> Change:
+    async def plan(self, action: FileChange, facts: PathFacts | None) -> Change:
         """The change that an action comes to. Raises ActionFailed with help for the model."""
         document = self._editor.document(action.path)
         path = facts.true_path if facts else None
@@ -79,16 +81,32 @@ class Changes:
         after = _after(action, before)
         if after == before:
             raise ActionFailed("invalid", "The file already has exactly this text.")
+        name = self._show(path or action.path)
         return Change(
             uri=document.uri if document else path_to_uri(path or action.path),
+            name=name,
             path=path,
             before=before,
             after=after,
             document=document,
             file=file,
             base=base,
-            diff=unified(before, after, self._show(path or action.path)),
+            diff=unified(before, after, name),
         )
+
+    def places(self, action: FileChange, change: Change) -> tuple[EditPart, ...]:
+        """Each replacement of a planned edit as if it were the only one; ids count from 1."""
+        before = change.before
+        if before is None or not isinstance(action, EditFile):
+            return ()
+        parts: list[EditPart] = []
+        for number, replacement in enumerate(action.replacements, 1):
+            after = replace_all(before, (replacement,))
+            edits = text_edits(before, after)
+            line = edits[0].range.start.line + 1 if edits else 1
+            diff = unified(before, after, change.name)
+            parts.append(EditPart(str(number), f"{change.name}, line {line}", change.uri, diff))
+        return tuple(parts)
 
     async def make(self, change: Change, ledger: Ledger) -> str:
         """Make it; returns a note for the model (what is not saved), or "". Raises Moved."""
@@ -147,7 +165,7 @@ class Changes:
         return ""
 
 
-def _after(action: WriteFile | EditFile, before: str | None) -> str:
+def _after(action: FileChange, before: str | None) -> str:
     match action:
         case WriteFile(text=text):
             return text if before is None else rewrite_all(before, text)

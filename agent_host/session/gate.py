@@ -6,19 +6,20 @@ returns when nothing is in it any more. Not here: what a rule means (permissions
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent_host.core.actions import Action, EditFile, WriteFile
+from agent_host.core.actions import EditFile, EditFiles, FileChange, SingleAction, WriteFile
 from agent_host.core.errors import ActionFailed
-from agent_host.core.events import Delta, Edited, Logged
+from agent_host.core.events import Delta, Logged
 from agent_host.core.model import Role, ToolCall, ToolResult
-from agent_host.core.permission import Decision
+from agent_host.core.permission import Decision, EditPart
 from agent_host.permissions.explain import explain
 from agent_host.session.asker import Asker, Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
-from agent_host.session.changes import Change, Changes, Moved
-from agent_host.session.hands import Hands
+from agent_host.session.changes import Changes
+from agent_host.session.edit_call import EditCall
+from agent_host.session.hands import Hands, PlainAction
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
 from agent_host.tools import ToolProblem, parse
@@ -27,9 +28,6 @@ log = logging.getLogger(__name__)
 
 MAX_DENIALS = 3
 """So many denials in a row end the run."""
-
-ROUNDS = 8
-"""How often a change is planned anew because its text moved on, before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +87,14 @@ class Gate:
         """May the runtime do this itself? Asks if need be; never `ask`."""
         try:
             action = parse(call, self._scene.cwd)
+            if isinstance(action, EditFiles):
+                return Decision("deny", "input", "edit the files one by one")
             judged = await self._judged(action, call.call_id)
         except (ToolProblem, ActionFailed) as problem:
             return Decision("deny", "input", str(problem))
         if judged.decision.verdict != "ask":
             return judged.decision
-        verdict = await self._ask(judged, call.call_id, None)
+        verdict = await self._ask((judged,), call.call_id)
         if verdict.allowed:
             return Decision("allow", "answer", "you allowed it")
         return Decision("deny", "answer", verdict.reason)
@@ -146,42 +146,46 @@ class Gate:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
-        for _ in range(ROUNDS):
-            life.move("judge")
-            try:
-                return await self._round(life, action)
-            except Moved:
-                continue
-            except ActionFailed as failure:
-                return failed(failure.reason)
-        return failed("The text kept changing while the edit was being made. Read it again.")
+        if isinstance(action, WriteFile | EditFile | EditFiles):
+            return await self._edit(life, action)
+        life.move("judge")
+        try:
+            return await self._once(life, action)
+        except ActionFailed as failure:
+            return failed(failure.reason)
 
-    async def _round(self, life: CallLife, action: Action) -> ToolResult:
+    async def _once(self, life: CallLife, action: PlainAction) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
         verdict = judged.decision.verdict
         if self._closed:
             return stopped()
         if verdict == "deny":
             return denied(judged.decision.reason)
-        change = None
-        if isinstance(action, WriteFile | EditFile):
-            change = await self._crew.changes.plan(action, judged.subject.facts)
         if verdict == "ask":
             life.move("ask")
-            answer = await self._ask(judged, life.call.call_id, change)
+            answer = await self._ask((judged,), life.call.call_id)
             if self._closed:
                 return stopped()
             if not answer.allowed:
                 return denied(answer.reason, by_user=answer.by_user)
         life.move("allow")
-        if change is not None:
-            return await self._change(life, change)
-        assert not isinstance(action, WriteFile | EditFile)  # noqa: S101 - those are changes
         facts = judged.subject.facts
         asked = verdict == "ask"
         return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)
 
-    async def _judged(self, action: Action, call_id: str) -> Judged:
+    async def _edit(self, life: CallLife, action: FileChange | EditFiles) -> ToolResult:
+        call_id = life.call.call_id
+        call = EditCall(
+            life,
+            self._crew.changes,
+            self._ledger,
+            judge=lambda each: self._judged(each, call_id),
+            ask=lambda judged, diff, parts: self._ask(judged, call_id, diff, parts),
+            is_over=lambda: self._closed,
+        )
+        return await call.perform(action)
+
+    async def _judged(self, action: SingleAction, call_id: str) -> Judged:
         scene = self._scene
         judged = await self._crew.judge.judge(action, scene.role, scene.session_id)
         if judged.decision.source == "trust":
@@ -197,14 +201,19 @@ class Gate:
         self._tell(Logged("permissions", explain(judged.decision)))
         return judged
 
-    async def _ask(self, judged: Judged, call_id: str, change: Change | None) -> Outcome:
-        if change is not None:
-            self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
+    async def _ask(
+        self,
+        judged: Sequence[Judged],
+        call_id: str,
+        diff: str | None = None,
+        parts: Sequence[EditPart] = (),
+    ) -> Outcome:
         outcome = await self._crew.asker.may(
             judged,
             run_id=self._scene.run_id,
             call_id=call_id,
-            diff=change.diff if change else None,
+            diff=diff,
+            parts=parts,
             tell=self._tell,
         )
         self._end_if_stopped(outcome)
@@ -214,14 +223,6 @@ class Gate:
         if outcome.stops:
             self._closed = True
             self._stop()
-
-    async def _change(self, life: CallLife, change: Change) -> ToolResult:
-        note = await self._crew.changes.make(change, self._ledger)
-        self._tell(Edited(life.call.call_id, change.uri, change.diff, "applied"))
-        name = change.path or change.uri
-        did = "Created" if change.before is None else "Changed"
-        text = f"{did} {name}, {change.size} lines of the diff. {note}".rstrip()
-        return ToolResult("ok", text, f"{did} {name}")
 
 
 def _broken(life: CallLife) -> ToolResult:

@@ -12,7 +12,6 @@ from hashlib import sha256
 from typing import Protocol
 
 from agent_host.core.actions import (
-    Action,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -22,6 +21,7 @@ from agent_host.core.actions import (
     ReadFile,
     RunCommand,
     SearchFiles,
+    SingleAction,
     WriteFile,
 )
 from agent_host.core.document import Document
@@ -80,7 +80,7 @@ class Judge:
         self._roots = roots
         self._policy = policy
 
-    async def judge(self, action: Action, role: Role, session_id: str) -> Judged:
+    async def judge(self, action: SingleAction, role: Role, session_id: str) -> Judged:
         """Decide about an action as things are now."""
         subject = await self._subject(action)
         roots = self._roots()
@@ -89,7 +89,7 @@ class Judge:
         policy = self._policy(role, session_id, root)
         return Judged(subject, policy, judge(subject, policy), root)
 
-    async def _subject(self, action: Action) -> Subject:
+    async def _subject(self, action: SingleAction) -> Subject:
         match action:
             case RunCommand():
                 return await self._command(action)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_host.core.permission import Answer, Option, Question
+from agent_host.core.permission import Answer, EditPart, Option, Question
 from agent_host.core.uris import uri_to_path
 from agent_host.lsp.editor import LspEditor
 from agent_host.lsp.host import EditorError
+from agent_host.lsp.wire_ask import AskParams
 from tests.clients.habits import EDITORS, Habits, name_of
 from tests.clients.simulated import SILENCE, SimulatedEditor
 from tests.clients.virtual_time import run
@@ -292,6 +293,49 @@ def test_an_extension_that_answers_oddly_allows_nothing(answer, tmp_path) -> Non
         assert len(editor.asked) == 1
 
     play(VSCODE, story, tmp_path, capabilities=with_agent_host(VSCODE, ask=True))
+
+
+PARTS = (
+    EditPart("1", "a.py", "file:///w/a.py", "-a\n+b\n"),
+    EditPart("2", "b.py", "file:///w/b.py", "-c\n+d\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [
+        (None, None),
+        (["2"], ("2",)),
+        (["2", "1"], ("1", "2")),
+        ([], ()),
+        (["3"], ()),
+        ("1", ()),
+        ({"1": True}, ()),
+    ],
+)
+def test_an_extension_may_accept_some_parts(
+    accepted: object, expected: tuple[str, ...] | None, tmp_path
+) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        editor.answers["agent/ask"] = answering({"optionId": "once", "accepted": accepted})
+        question = replace(QUESTION, diff="-a\n+b\n-c\n+d\n", parts=PARTS)
+        assert await port.ask(question) == Answer(ONCE, None, expected)
+        ((_, params),) = editor.asked
+        assert params["parts"] == [
+            {"id": "1", "title": "a.py", "uri": "file:///w/a.py", "diff": "-a\n+b\n"},
+            {"id": "2", "title": "b.py", "uri": "file:///w/b.py", "diff": "-c\n+d\n"},
+        ]
+        AskParams.model_validate(params, by_alias=True, extra="forbid")
+
+    play(VSCODE, story, tmp_path, capabilities=with_agent_host(VSCODE, ask=True))
+
+
+def test_a_message_is_about_all_parts(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        editor.answers[DIALOG] = answering({"title": "Allow once", "accepted": ["1"]})
+        assert await port.ask(replace(QUESTION, parts=PARTS)) == Answer(ONCE)
+
+    play(VSCODE, story, tmp_path)
 
 
 def test_an_extension_without_its_dialog_falls_back_to_the_message(tmp_path) -> None:

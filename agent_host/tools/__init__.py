@@ -4,34 +4,28 @@ The schemas are closed: an argument that is not listed is an error, so that noth
 can change how it is judged. Not here: whether it may be done (permissions), how (session).
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from agent_host.core.actions import (
     Action,
     CreateDirectory,
     DeletePath,
     EditFile,
+    EditFiles,
     ListDirectory,
     OpenInEditor,
     ReadFile,
-    Replacement,
     Risk,
     RunCommand,
     SearchFiles,
     WriteFile,
 )
 from agent_host.core.model import JsonObject, ToolCall, ToolSpec
-from agent_host.core.uris import is_uri, uri_to_path
+from agent_host.tools.arguments import Arguments, ToolProblem
 
 MAX_TIMEOUT = 600.0
 DEFAULT_TIMEOUT = 120.0
-
-
-class ToolProblem(Exception):
-    """The wish can't be understood; the sentence is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ class Tool:
     description: str
     properties: Mapping[str, JsonObject]
     required: tuple[str, ...]
-    build: "Callable[[_Arguments], Action]"
+    build: Callable[[Arguments], Action]
 
     @property
     def spec(self) -> ToolSpec:
@@ -87,10 +81,10 @@ def parse(call: ToolCall, cwd: str) -> Action:
     for name in tool.required:
         if name not in call.arguments:
             raise ToolProblem(f"{call.name} needs the argument {name!r}.")
-    return tool.build(_Arguments(call, cwd))
+    return tool.build(Arguments(call, cwd))
 
 
-def title(action: Action) -> str:  # noqa: PLR0911 - one line for each action
+def title(action: Action) -> str:  # noqa: C901, PLR0911 - one line for each action
     """One line for people that says what is wished; made of the model's words as they are."""
     match action:
         case ReadFile(path):
@@ -103,6 +97,8 @@ def title(action: Action) -> str:  # noqa: PLR0911 - one line for each action
             return f"Write {path}"
         case EditFile(path):
             return f"Edit {path}"
+        case EditFiles(files):
+            return f"Edit {len(files)} files: {', '.join(each.path for each in files)}"
         case CreateDirectory(path):
             return f"Create the directory {path}"
         case DeletePath(path):
@@ -113,76 +109,18 @@ def title(action: Action) -> str:  # noqa: PLR0911 - one line for each action
             return f"Open {path}"
 
 
-# ---- reading arguments
+# ---- what each tool comes to
 
 
-class _Arguments:
-    """The arguments of one call, taken by name and type."""
-
-    def __init__(self, call: ToolCall, cwd: str) -> None:
-        self._call = call
-        self._cwd = cwd
-
-    def text(self, name: str, default: str | None = None) -> str:
-        value = self._call.arguments.get(name, default)
-        if not isinstance(value, str):
-            raise self._wrong(name, "text")
-        return value
-
-    def optional_text(self, name: str) -> str | None:
-        value = self._call.arguments.get(name)
-        return None if value is None else self.text(name)
-
-    def path(self, name: str, default: str | None = None) -> str:
-        text = self.text(name, default)
-        if not text.strip():
-            raise self._wrong(name, "a path")
-        if is_uri(text):
-            return uri_to_path(text) or text
-        return os.path.normpath(os.path.join(self._cwd, text))  # noqa: PTH118
-
-    def whole(self, name: str, default: int | None = None, *, low: int = 1) -> int | None:
-        value = self._call.arguments.get(name)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-            raise self._wrong(name, "a whole number")
-        if value < low:
-            raise self._wrong(name, f"{low} or more")
-        return int(value)
-
-    def flag(self, name: str) -> bool:
-        value = self._call.arguments.get(name, False)
-        if not isinstance(value, bool):
-            raise self._wrong(name, "true or false")
-        return value
-
-    def replacements(self, name: str) -> tuple[Replacement, ...]:
-        value = self._call.arguments.get(name)
-        if not isinstance(value, list) or not value:
-            raise self._wrong(name, "a list of {old, new}")
-        return tuple(self._replacement(name, item) for item in cast("list[object]", value))
-
-    def _replacement(self, name: str, item: object) -> Replacement:
-        entry = cast("dict[str, object]", item) if isinstance(item, dict) else {}
-        old, new = entry.get("old"), entry.get("new")
-        if set(entry) != {"old", "new"} or not isinstance(old, str) or not isinstance(new, str):
-            raise self._wrong(name, "a list of objects with the texts `old` and `new`, no more")
-        return Replacement(old, new)
-
-    def _wrong(self, name: str, wanted: str) -> ToolProblem:
-        return ToolProblem(f"The argument {name!r} of {self._call.name} must be {wanted}.")
-
-
-def _read(given: _Arguments) -> Action:
+def _read(given: Arguments) -> Action:
     return ReadFile(given.path("path"), given.whole("offset", 1) or 1, given.whole("limit"))
 
 
-def _list(given: _Arguments) -> Action:
+def _list(given: Arguments) -> Action:
     return ListDirectory(given.path("path", "."), given.whole("depth", 1) or 1)
 
 
-def _search(given: _Arguments) -> Action:
+def _search(given: Arguments) -> Action:
     return SearchFiles(
         given.text("pattern"),
         given.path("path", "."),
@@ -191,23 +129,27 @@ def _search(given: _Arguments) -> Action:
     )
 
 
-def _write(given: _Arguments) -> Action:
+def _write(given: Arguments) -> Action:
     return WriteFile(given.path("path"), given.text("text"))
 
 
-def _edit(given: _Arguments) -> Action:
+def _edit(given: Arguments) -> Action:
     return EditFile(given.path("path"), given.replacements("edits"))
 
 
-def _create_directory(given: _Arguments) -> Action:
+def _edit_files(given: Arguments) -> Action:
+    return EditFiles(given.files("files"))
+
+
+def _create_directory(given: Arguments) -> Action:
     return CreateDirectory(given.path("path"))
 
 
-def _delete(given: _Arguments) -> Action:
+def _delete(given: Arguments) -> Action:
     return DeletePath(given.path("path"))
 
 
-def _run(given: _Arguments) -> Action:
+def _run(given: Arguments) -> Action:
     timeout = given.whole("timeout", int(DEFAULT_TIMEOUT)) or int(DEFAULT_TIMEOUT)
     return RunCommand(
         given.text("command"),
@@ -217,7 +159,7 @@ def _run(given: _Arguments) -> Action:
     )
 
 
-def _open(given: _Arguments) -> Action:
+def _open(given: Arguments) -> Action:
     return OpenInEditor(given.path("path"), given.whole("line"))
 
 
@@ -236,6 +178,19 @@ def _flag(description: str) -> JsonObject:
     return {"type": "boolean", "description": description}
 
 
+_EDITS: JsonObject = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "properties": {
+            "old": _text("The exact text to replace, without line numbers."),
+            "new": _text("What stands there afterwards."),
+        },
+        "required": ["old", "new"],
+        "additionalProperties": False,
+    },
+}
 _PATH = _text("A path, relative to the working directory or absolute.")
 _DIRECTORY = _text("A directory; the working directory if left out.")
 
@@ -293,24 +248,35 @@ CATALOGUE = (
         "medium",
         "Replace exact pieces of a file's text. Each `old` must occur exactly once in the file "
         "as it is now; give enough of the text around it. All edits are made, or none.",
+        {"path": _PATH, "edits": _EDITS},
+        ("path", "edits"),
+        _edit,
+    ),
+    Tool(
+        "fs_edit_files",
+        "fs.write",
+        "medium",
+        "Change several files that belong together. Each has either `edits`, as for fs_edit, or "
+        "`text`, as for fs_write. The person is asked once, and may accept some of the files "
+        "only: the answer says what became of each. A file is changed whole or not at all.",
         {
-            "path": _PATH,
-            "edits": {
+            "files": {
                 "type": "array",
                 "minItems": 1,
                 "items": {
                     "type": "object",
                     "properties": {
-                        "old": _text("The exact text to replace, without line numbers."),
-                        "new": _text("What stands there afterwards."),
+                        "path": _PATH,
+                        "edits": _EDITS,
+                        "text": _text("The whole text of the file, in place of `edits`."),
                     },
-                    "required": ["old", "new"],
+                    "required": ["path"],
                     "additionalProperties": False,
                 },
             },
         },
-        ("path", "edits"),
-        _edit,
+        ("files",),
+        _edit_files,
     ),
     Tool(
         "fs_create_directory",
