@@ -189,7 +189,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
             roles=workspace.roles,
             credentials=lambda: workspace.credentials,
             roots=lambda: workspace.roots,
-            runtimes=RUNTIMES,
+            runtimes=lambda: RUNTIMES,
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
         ),
         asker=lambda session_id: Asker(

@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 import platformdirs
 
-from agent_host.core.model import Limits
+from agent_host.core.model import Limits, RuntimeOptions
 from agent_host.core.permission import Rule
 from agent_host.fields.reader import (
     Fields,
@@ -45,6 +45,8 @@ _NOT_HERE = (
     "tells may come with a folder."
 )
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+_NO_RUNTIMES: Mapping[str, RuntimeOptions] = MappingProxyType({})
+_TOOLS = ("gated", "native")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -73,7 +75,7 @@ class Settings:
     `env` is added to the environment of commands. `trust` says what an unknown workspace is;
     `save` whether a buffer that was clean is saved after an edit. `store` is where sessions are
     kept (a URL may hold a password), `logs` the folder of the runs' logs: see the two functions
-    below.
+    below. `runtimes` says by name how a runtime that is a program of its own is started.
     """
 
     model: str | None = None
@@ -86,6 +88,7 @@ class Settings:
     save: Save = "clean"
     store: str | None = field(default=None, repr=False)
     logs: bool | str = False
+    runtimes: Mapping[str, RuntimeOptions] = field(default_factory=lambda: _NO_RUNTIMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,7 @@ def _apply(
         save=cast("Save | None", source.choice("save", _SAVE)) or below.save,
         store=_store(source, layer) or below.store,
         logs=below.logs if (logs := _logs(source, layer)) is None else logs,
+        runtimes=_runtimes(source, layer) or below.runtimes,
     )
     source.finish()
     for problem in found:
@@ -263,6 +267,35 @@ def _model(source: Fields) -> str | None:
     if model is not None and not all(model.partition("/")):
         return source.report("model", "must be `vendor/name`, such as `openai/...`.")
     return model
+
+
+def _runtimes(source: Fields, layer: Layer) -> Mapping[str, RuntimeOptions]:
+    block = source.mapping("runtimes")
+    if not layer.may_place and block.rest():
+        source.report("runtimes", _NOT_HERE)
+        return _NO_RUNTIMES
+    return MappingProxyType({name: _options(block.mapping(name)) for name in block.rest()})
+
+
+def _options(source: Fields) -> RuntimeOptions:
+    options = RuntimeOptions(
+        command=_words(source, "command"),
+        args=_words(source, "args"),
+        env=MappingProxyType(_env(source.mapping("env"))),
+        inherit=_words(source, "inherit"),
+        tools=cast("Literal['gated', 'native'] | None", source.choice("tools", _TOOLS)) or "gated",
+        pty=source.flag("pty") or False,
+    )
+    source.finish()
+    return options
+
+
+def _words(source: Fields, key: str) -> tuple[str, ...]:
+    """A list of texts; a single text is a list of one."""
+    given = source.get(key)
+    if given is not None and isinstance(given.value, str):
+        return (given.value,)
+    return tuple(str(word.value) for word in source.texts(key))
 
 
 def _trust(source: Fields) -> Trust | None:

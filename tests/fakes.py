@@ -22,7 +22,13 @@ from agent_host.core.errors import ActionFailed
 from agent_host.core.events import NumberedDelta
 from agent_host.core.model import ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question
-from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.core.ports import (
+    RunSink,
+    RuntimeRequest,
+    RuntimeResult,
+    RuntimeStatus,
+    ToolGate,
+)
 from agent_host.core.uris import path_to_uri, same_key
 
 Chooser = Callable[[Question], Answer | Awaitable[Answer]]
@@ -266,6 +272,9 @@ class ScriptedRuntime:
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         self.requests.append(request)
         return await self.story(request, sink, gate)
+
+    def status(self, session_id: str) -> RuntimeStatus:
+        return "idle"
 
     async def close(self) -> None:
         """Nothing is shared."""

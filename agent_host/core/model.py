@@ -5,7 +5,8 @@ what happens over time (events.py), how the outside is reached (ports.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from agent_host.core.actions import FileEdit
@@ -240,6 +241,24 @@ class SessionStatus:
 
 
 # ---- what can be used
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeOptions:
+    """How the user wants a runtime that is a program of its own to be started.
+
+    `command` replaces the program (with its first arguments), `args` are added at the end; `env`
+    is added to its environment, `inherit` names variables of the host's that it may see too.
+    `tools`: ours only, each by the gate, or its own, each permitted by the gate. `pty`: its output
+    is a terminal.
+    """
+
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType(dict[str, str]()))
+    inherit: tuple[str, ...] = ()
+    tools: Literal["gated", "native"] = "gated"
+    pty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Each has a fake in tests/fakes.py that passes the same contract tests as the rea
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent_host.core.actions import (
     Command,
@@ -59,13 +59,22 @@ class RunSink(Protocol):
         Called as soon as an item is final, so that a stopped or crashed run keeps what it did.
         """
 
+    def exited(self, exit_code: int | None, signal: str | None) -> None:
+        """How the runtime's own process ended; also told when the run was stopped."""
+
 
 class ToolGate(Protocol):
     """The only way to the user's machine."""
 
     async def permit(self, call: ToolCall) -> Decision:
-        """May the runtime do this itself? Asks if need be; never returns `ask`."""
+        """May the runtime do this itself? Asks if need be; never returns `ask`.
+
+        The call is told as requested; one that was allowed runs until `settle`.
+        """
         ...
+
+    def settle(self, call_id: str, result: ToolResult) -> None:
+        """Tell how a permitted call went that the runtime did itself."""
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Judge, ask if need be, perform. Never raises but CancelledError."""
@@ -102,7 +111,9 @@ class RuntimeRequest:
 class RuntimeResult:
     """How a runtime ended by itself; `output` is the final answer's text.
 
-    `status` failed comes with `error`, status limit with `limit`, refused with `reason`.
+    `status` failed comes with `error`, status limit with `limit`, refused with `reason`. `usage`
+    takes the place of what was told to the sink; None leaves that as it is. `session` is the
+    runtime's own id for the conversation, which it has also given to `RunSink.remember`.
     """
 
     status: RunStatus
@@ -110,12 +121,20 @@ class RuntimeResult:
     error: AgentHostError | None = None
     limit: LimitName | None = None
     reason: str | None = None
-    exit_code: int | None = None
-    signal: str | None = None
+    usage: Usage | None = None
+    session: str | None = None
+
+
+RuntimeStatus = Literal["idle", "running", "completed", "failed"]
+"""What a runtime does for a session, or how it has last ended: failing, or in any other way."""
 
 
 class Runtime(Protocol):
     """Turns a prompt into events and tool calls."""
+
+    def status(self, session_id: str) -> RuntimeStatus:
+        """What goes on for a session; idle if nothing was ever run for it."""
+        ...
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         """Run one prompt. Cancelling the task stops it: it returns only once all of it is gone."""

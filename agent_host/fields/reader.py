@@ -102,6 +102,12 @@ class Fields:
             return found.value
         return self.report(key, f"must be one of {', '.join(allowed)}; it is {_shown(found)}.")
 
+    def flag(self, key: str) -> bool | None:
+        found = self.get(key)
+        if found is None or isinstance(found.value, bool):
+            return None if found is None else bool(found.value)
+        return self.report(key, f"must be true or false; it is {_shown(found)}.")
+
     def whole(self, key: str, least: int) -> int | None:
         found = self.get(key)
         if found is None:

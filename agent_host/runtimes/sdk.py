@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING
 
 from agent_host.core.errors import ModelNotFound
 from agent_host.core.model import Usage
-from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.core.ports import (
+    RunSink,
+    RuntimeRequest,
+    RuntimeResult,
+    RuntimeStatus,
+    ToolGate,
+)
 from agent_host.runtimes import VENDORS, RuntimeSettings
 from agent_host.runtimes.provider import Provider
+from agent_host.runtimes.statuses import Statuses
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,6 +54,7 @@ class SdkRuntime:
         self._price = price
         self._pause = pause
         self._lock = threading.Lock()
+        self._statuses = Statuses()
         self._http: httpx2.AsyncClient | None = None
         self._providers: dict[str, Provider] = {}
 
@@ -70,6 +78,13 @@ class SdkRuntime:
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         """Run one prompt; see the port."""
+        return await self._statuses.follow(request.session_id, self._run(request, sink, gate))
+
+    def status(self, session_id: str) -> RuntimeStatus:
+        """What goes on for a session; see the port."""
+        return self._statuses.of(session_id)
+
+    async def _run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         try:
             provider = await self._provider(request.model)
         except ModelNotFound as error:

@@ -43,6 +43,14 @@ class Change:
     diff: str
 
     @property
+    def unsaved(self) -> bool:
+        """Whether the editor's text is not the disk's."""
+        return self.document is not None and (
+            self.base is None
+            or hashlib.sha256(self.file.encoded(self.document.text)).hexdigest() != self.base
+        )
+
+    @property
     def size(self) -> int:
         """How many lines the diff adds and removes."""
         return sum(
@@ -108,6 +116,13 @@ class Changes:
             parts.append(EditPart(str(number), f"{change.name}, line {line}", change.uri, diff))
         return tuple(parts)
 
+    async def write_down(self, change: Change, ledger: Ledger) -> str:
+        """Note in the ledger that it is about to be made on disk; returns the entry's id."""
+        before = None if change.before is None else change.file.encoded(change.before)
+        return await ledger.planned(
+            change.uri, before, change.file.encoded(change.after), open=False
+        )
+
     async def make(self, change: Change, ledger: Ledger) -> str:
         """Make it; returns a note for the model (what is not saved), or "". Raises Moved."""
         before = None if change.before is None else change.file.encoded(change.before)
@@ -136,10 +151,7 @@ class Changes:
         return decode(read.data), read.sha256
 
     async def _edit(self, change: Change, document: Document) -> str:
-        was_clean = (
-            change.base is not None
-            and hashlib.sha256(change.file.encoded(document.text)).hexdigest() == change.base
-        )
+        was_clean = not change.unsaved
         outcome = await self._editor.apply(
             BufferEdit(document.uri, document.text, change.after, "Agent edit")
         )

@@ -6,12 +6,12 @@ returns when nothing is in it any more. Not here: what a rule means (permissions
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_host.core.actions import EditFile, EditFiles, FileChange, SingleAction, WriteFile
 from agent_host.core.errors import ActionFailed
-from agent_host.core.events import Delta, Logged
+from agent_host.core.events import Delta, Edited, Logged
 from agent_host.core.model import Role, ToolCall, ToolResult
 from agent_host.core.permission import Decision, EditPart
 from agent_host.permissions.explain import explain
@@ -22,6 +22,7 @@ from agent_host.session.edit_call import EditCall
 from agent_host.session.hands import Hands, PlainAction
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
+from agent_host.session.permits import PERMITTED, Permits
 from agent_host.tools import ToolProblem, parse
 
 log = logging.getLogger(__name__)
@@ -75,35 +76,35 @@ class Gate:
         self._too_many_denials = too_many_denials
         self._stop = stop
         self._in_flight: set[asyncio.Task[ToolResult]] = set()
+        self._permits = Permits(crew.changes, ledger, tell)
         self._denials = 0
         self._closed = False
 
     @property
     def busy(self) -> bool:
-        """Whether a call is on its way."""
-        return bool(self._in_flight)
+        """Whether a call is on its way, here or in the runtime that was permitted it."""
+        return bool(self._in_flight) or self._permits.any
 
     async def permit(self, call: ToolCall) -> Decision:
-        """May the runtime do this itself? Asks if need be; never `ask`."""
-        try:
-            action = parse(call, self._scene.cwd)
-            if isinstance(action, EditFiles):
-                return Decision("deny", "input", "edit the files one by one")
-            judged = await self._judged(action, call.call_id)
-        except (ToolProblem, ActionFailed) as problem:
-            return Decision("deny", "input", str(problem))
-        if judged.decision.verdict != "ask":
-            return judged.decision
-        verdict = await self._ask((judged,), call.call_id)
-        if verdict.allowed:
-            return Decision("allow", "answer", "you allowed it")
-        return Decision("deny", "answer", verdict.reason)
+        """May the runtime do this itself? Asks if need be; never `ask`. See `settle`."""
+        result = await self._inside(self._permission, call)
+        if result is PERMITTED:
+            return Decision("allow", "gate", "it was allowed")
+        return Decision("deny", "gate", result.text)
+
+    def settle(self, call_id: str, result: ToolResult) -> None:
+        """Tell how a permitted call went that the runtime did itself."""
+        self._permits.settle(call_id, result)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Judge, ask if need be, do. Never raises but CancelledError."""
+        return await self._inside(self._pass, call)
+
+    async def _inside(self, way: "_Way", call: ToolCall) -> ToolResult:
+        """Send a call its way as a task of the gate."""
         if self._closed:
             return stopped()
-        task = self._tasks.create_task(self._live(CallLife(call, self._tell)))
+        task = self._tasks.create_task(self._live(way, CallLife(call, self._tell)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
         try:
@@ -121,12 +122,13 @@ class Gate:
             task.cancel()
         while self._in_flight:
             await asyncio.wait(tuple(self._in_flight))
+        self._permits.close()
 
     # ---- the way of one call
 
-    async def _live(self, life: CallLife) -> ToolResult:
+    async def _live(self, way: "_Way", life: CallLife) -> ToolResult:
         try:
-            result = await self._pass(life)
+            result = await way(life)
         except asyncio.CancelledError:
             life.end(stopped())
             raise
@@ -134,7 +136,8 @@ class Gate:
             log.exception("call %s broke", life.call.call_id)
             result = _broken(life)
         self._denials = self._denials + 1 if result.status == "denied" else 0
-        result = life.end(result)
+        if result is not PERMITTED:
+            life.end(result)
         if self._denials >= MAX_DENIALS:
             self._too_many_denials()
         return result
@@ -153,6 +156,44 @@ class Gate:
             return await self._once(life, action)
         except ActionFailed as failure:
             return failed(failure.reason)
+
+    async def _permission(self, life: CallLife) -> ToolResult:
+        """The way of a call that the runtime wants to carry out itself."""
+        try:
+            action = parse(life.call, self._scene.cwd)
+        except ToolProblem as problem:
+            life.requested(None)
+            return failed(str(problem))
+        life.requested(action)
+        if isinstance(action, EditFiles):
+            return failed("Edit the files one by one.")
+        life.move("judge")
+        try:
+            return await self._permitted(life, action)
+        except ActionFailed as failure:
+            return failed(failure.reason)
+
+    async def _permitted(self, life: CallLife, action: SingleAction) -> ToolResult:
+        call_id = life.call.call_id
+        judged = await self._judged(action, call_id)
+        change = None
+        if judged.decision.verdict == "deny":
+            return denied(judged.decision.reason)
+        if isinstance(action, WriteFile | EditFile):
+            change = await self._crew.changes.plan(action, judged.subject.facts)
+            if change.unsaved:
+                return denied("it has unsaved changes in the editor, which must be saved first")
+        if judged.decision.verdict == "ask":
+            life.move("ask")
+            if change is not None:
+                self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
+            answer = await self._ask((judged,), call_id, change.diff if change else None)
+            if not answer.allowed:
+                return denied(answer.reason, by_user=answer.by_user)
+        if self._closed:
+            return stopped()
+        life.move("allow")
+        return await self._permits.give(life, change)
 
     async def _once(self, life: CallLife, action: PlainAction) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
@@ -223,6 +264,9 @@ class Gate:
         if outcome.stops:
             self._closed = True
             self._stop()
+
+
+_Way = Callable[[CallLife], Awaitable[ToolResult]]
 
 
 def _broken(life: CallLife) -> ToolResult:

@@ -26,13 +26,13 @@ SDK = "sdk"
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """`runtimes` are the names of runtimes; a model of that name is run by it."""
+    """`runtimes` gives the names of runtimes; a model of that name is run by it."""
 
     settings: Callable[[], Settings]
     roles: Callable[[], Awaitable[RoleShelf]]
     credentials: Callable[[], Credentials]
     roots: Callable[[], Sequence[str]]
-    runtimes: tuple[str, ...]
+    runtimes: Callable[[], Sequence[str]]
     today: Callable[[], str]
 
     async def plan(self, request: RunRequest, session: Session, run_id: str) -> Plan:
@@ -62,17 +62,23 @@ class Planner:
     def _model(
         self, request: RunRequest, session: Session, role: Role, settings: Settings
     ) -> tuple[str, str]:
-        runtime = request.runtime or session.runtime or role.runtime or settings.runtime or SDK
-        # Another role than before brings its own model.
-        before = session.model if request.role in (None, session.role) else None
-        model = request.model or before or role.model or settings.model
-        if model in self.runtimes and request.runtime is None:
-            runtime = model
-        if runtime not in self.runtimes:
-            known = ", ".join(self.runtimes)
-            raise RuntimeMissing(f"There is no runtime {runtime!r}. Known: {known}.")
+        # Another role than before brings its own runtime and model.
+        stays = request.role in (None, session.role)
+        wishes = (
+            _Wish(request.runtime, request.model),
+            _Wish(session.runtime, session.model) if stays else _Wish(None, None),
+            _Wish(role.runtime, role.model),
+            _Wish(settings.runtime, settings.model),
+        )
+        known = self.runtimes()
+        runtime = next((name for wish in wishes if (name := wish.names(known))), SDK)
+        if runtime not in known:
+            raise RuntimeMissing(f"There is no runtime {runtime!r}. Known: {', '.join(known)}.")
+        fitting = (wish.model for wish in wishes if wish.model and wish.fits(runtime, known))
+        model = next(fitting, None)
         if runtime != SDK:
-            return runtime, model or runtime
+            own = model is None or model.partition("/")[0] == runtime
+            return runtime, (model or runtime) if own else f"{runtime}/{model}"
         credentials = self.credentials()
         model = model or credentials.default_model()
         credentials.require(model)
@@ -97,3 +103,29 @@ class Planner:
             f"- Platform: {platform.system()}\n"
             f"- Date: {self.today()}\n"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one place says about the runtime and the model.
+
+    A model `vendor/name` is run by the runtime `sdk`, `runtime/name` by that runtime; a name with
+    no slash by any runtime but `sdk`.
+    """
+
+    runtime: str | None
+    model: str | None
+
+    def names(self, known: Sequence[str]) -> str | None:
+        """The runtime that is wished, by its name or by the model's."""
+        if self.runtime is not None or self.model is None:
+            return self.runtime
+        first, slash, _ = self.model.partition("/")
+        return first if first in known else SDK if slash else None
+
+    def fits(self, runtime: str, known: Sequence[str]) -> bool:
+        """Whether the model can be that runtime's."""
+        first, slash, _ = (self.model or "").partition("/")
+        if runtime == SDK:
+            return first not in known and (bool(slash) or self.runtime in (None, SDK))
+        return runtime in (first, self.runtime) or not slash

@@ -118,7 +118,9 @@ class Run:
             log.exception("run %s broke", plan.run_id)
             self._outcome = _broke()
         result = self._result(self._early or self._outcome or _nothing())
-        self._tell(self._system, _ended(result, self._early or self._outcome))
+        reason = result.reason or (result.failure.message if result.failure else None)
+        ended = Ended(result.status, reason, self._sink.exit_code, self._sink.signal)
+        self._tell(self._system, ended)
         # After its last delta: a run that is stored as ended is stored whole.
         self._around.store.end_run(result)
         editor.end_progress(plan.run_id, _farewell(result))
@@ -203,6 +205,7 @@ class Run:
                 take_steering=self._take_steering,
             )
             self._outcome = await self._around.runtime.run(request, self._sink, gate)
+            self._take_usage(self._outcome.usage)
         except AgentHostError as error:
             self._outcome = RuntimeResult("failed", "", error=error)
         except Exception:
@@ -248,6 +251,12 @@ class Run:
         if allowed is not None and spent is not None and spent > allowed:
             self._at_limit("maxCostUsd", f"the run cost more than {allowed:g} US dollars")
 
+    def _take_usage(self, usage: Usage | None) -> None:
+        """What the runtime itself has added up counts more than the sum of its parts."""
+        if usage is not None and usage != self._usage:
+            self._usage = usage
+            self._tell(self._system, Used(usage))
+
     def _result(self, outcome: RuntimeResult) -> RunResult:
         failure = None
         if outcome.error is not None:
@@ -272,13 +281,6 @@ def _broke() -> RuntimeResult:
 
 def _nothing() -> RuntimeResult:
     return RuntimeResult("failed", "", error=RuntimeFailed("The runtime ended without a result."))
-
-
-def _ended(result: RunResult, outcome: RuntimeResult | None) -> Ended:
-    reason = result.reason or (result.failure.message if result.failure else None)
-    if outcome is None:
-        return Ended(result.status, reason)
-    return Ended(result.status, reason, outcome.exit_code, outcome.signal)
 
 
 def _farewell(result: RunResult) -> str:

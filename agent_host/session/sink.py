@@ -21,6 +21,8 @@ class Sink:
         self._remember = remember
         self._add_usage = add_usage
         self._parts: list[str] = []
+        self.exit_code: int | None = None
+        self.signal: str | None = None
 
     @property
     def said(self) -> str:
@@ -48,3 +50,6 @@ class Sink:
         self._remember(items)
         if any("output" in item for item in items):
             self._parts.clear()  # a tool has answered: what was said before is not the answer
+
+    def exited(self, exit_code: int | None, signal: str | None) -> None:
+        self.exit_code, self.signal = exit_code, signal

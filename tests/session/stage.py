@@ -76,6 +76,7 @@ class Stage:
     settings: Settings = field(default_factory=lambda: Settings(model="scripted/x"))
     trusted: bool = True
     overlays: bool = False
+    more_runtimes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         ids = count(1)
@@ -109,7 +110,7 @@ class Stage:
                 roles=self._shelf,
                 credentials=lambda: Credentials(()),
                 roots=lambda: (ROOT,),
-                runtimes=("sdk",),
+                runtimes=lambda: ("sdk", *self.more_runtimes),
                 today=lambda: "2026-01-01",
             ),
             asker=lambda session_id: Asker(
@@ -153,7 +154,7 @@ class Stage:
         return RoleShelf(MappingProxyType({each.name: each for each in self.roles}))
 
     async def _runtime(self, name: str) -> ScriptedRuntime:
-        assert name == "sdk"
+        assert name in ("sdk", *self.more_runtimes)
         return self.runtime
 
     def _policy(self, of: Role, session_id: str, root: str) -> Policy:

@@ -16,6 +16,7 @@ from agent_host.core.errors import (
 from agent_host.core.events import Edited, Ended, Reasoning, Retried, Started, Text, Used
 from agent_host.core.model import ImagePart, ResourcePart, RunRequest, TextPart, Usage
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.settings import Settings
 from tests.fakes import ScriptedRuntime
 from tests.session.stage import asked, limits, role, stage, tool
 
@@ -164,6 +165,59 @@ async def test_the_request_goes_before_the_role_before_the_settings(tmp_path: Pa
             await host.run(**request)
         models = [request.model for request in host.runtime.requests]
         assert models == ["scripted/x", "scripted/picky", "scripted/mine"]
+
+
+CLI_ROLE = role("cli", runtime="other", model="opus")
+
+
+@pytest.mark.parametrize(
+    ("request_", "settings", "runs"),
+    [
+        ({}, {}, ("sdk", "scripted/x")),
+        ({"runtime": "other"}, {}, ("other", "other")),
+        ({"model": "other"}, {}, ("other", "other")),
+        ({"model": "other/opus"}, {}, ("other", "other/opus")),
+        ({"runtime": "other", "model": "opus"}, {}, ("other", "other/opus")),
+        ({"runtime": "other", "model": "anthropic/opus"}, {}, ("other", "other/anthropic/opus")),
+        ({}, {"runtime": "other"}, ("other", "other/scripted/x")),
+        ({}, {"runtime": "other", "model": None}, ("other", "other")),
+        ({"model": "scripted/y"}, {"runtime": "other"}, ("sdk", "scripted/y")),
+        ({"role": "cli"}, {}, ("other", "other/opus")),
+        ({"role": "cli", "model": "haiku"}, {}, ("other", "other/haiku")),
+        ({"role": "cli", "runtime": "sdk"}, {}, ("sdk", "scripted/x")),
+    ],
+)
+async def test_runtime_and_model_are_found_together(
+    tmp_path: Path, request_: dict[str, str], settings: dict[str, str], runs: tuple[str, str]
+) -> None:
+    chosen = Settings(**{"model": "scripted/x", **settings})
+    async with stage(
+        tmp_path, roles=(role(), CLI_ROLE), more_runtimes=("other",), settings=chosen
+    ) as host:
+        await host.run(**request_)
+        (started,) = (delta for delta in host.told() if isinstance(delta, Started))
+        assert (started.runtime, started.model) == runs
+
+
+async def test_a_session_keeps_its_runtime_until_another_is_wished(tmp_path: Path) -> None:
+    async with stage(tmp_path, roles=(role(), CLI_ROLE), more_runtimes=("other",)) as host:
+        for more in ({"model": "other/opus"}, {}, {"model": "scripted/y"}, {}, {"role": "cli"}):
+            await host.run(session_id="a", **more)
+        models = [delta.model for delta in host.told() if isinstance(delta, Started)]
+        assert models == ["other/opus", "other/opus", "scripted/y", "scripted/y", "other/opus"]
+
+
+async def test_what_the_runtime_has_added_up_counts(tmp_path: Path) -> None:
+    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        sink.usage(Usage(1, 10, 2))
+        sink.exited(0, None)
+        return RuntimeResult("completed", "", usage=Usage(1, 10, 2, cost_usd=0.5))
+
+    async with stage(tmp_path) as host:
+        host.plays(story)
+        result = await host.manager.run(asked())
+        assert result.usage.cost_usd == 0.5
+        assert host.told()[-2:] == [Used(result.usage), Ended("completed", exit_code=0)]
 
 
 async def test_limits_end_a_run_with_what_it_has(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.errors import ModelNotFound, NoApiKey
-from agent_host.core.model import Limits
+from agent_host.core.model import Limits, RuntimeOptions
 from agent_host.credentials import SECRET_VARIABLES, VENDORS, read_credentials
 from agent_host.permissions.rules import read_rules
 from agent_host.settings import (
@@ -60,6 +60,31 @@ def test_rules_and_variables_add_up(tmp_path: Path) -> None:
         ("terminal.run", "initializationOptions, rule 1"),
     ]
     assert settings.env == {"A": "file", "B": "x"}
+
+
+def test_how_runtimes_are_started_never_comes_with_a_folder(tmp_path: Path) -> None:
+    config = """\
+runtimes:
+  claude-code:
+    command: [claude, --debug]
+    inherit: [ANTHROPIC_API_KEY]
+    env: {ANTHROPIC_BASE_URL: "http://localhost"}
+    tools: native
+    pty: true
+  odd: {command: 3, tools: all, pty: 1, colour: red}
+"""
+    settings, problems = load(tmp_path, config, None, {}, {"runtimes": {"claude-code": {}}})
+    assert settings.runtimes["claude-code"] == RuntimeOptions(
+        command=("claude", "--debug"),
+        env={"ANTHROPIC_BASE_URL": "http://localhost"},
+        inherit=("ANTHROPIC_API_KEY",),
+        tools="native",
+        pty=True,
+    )
+    assert settings.runtimes["odd"] == RuntimeOptions()
+    wrong = ("odd.command", "odd.tools", "odd.pty", "odd.colour", "`runtimes` counts in")
+    assert len(problems) == len(wrong)
+    assert all(any(word in problem for problem in problems) for word in wrong)
 
 
 def test_the_environment_sets_limits(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ class Sink:
     def remember(self, items: Sequence[JsonObject]) -> None:
         self.memory += items
 
+    def exited(self, exit_code: int | None, signal: str | None) -> None:
+        raise AssertionError("this runtime has no process of its own")
+
 
 class Gate:
     """Answers each call with its name and path; with `hang`, never."""
@@ -75,6 +78,9 @@ class Gate:
         self._hang = hang
 
     async def permit(self, call: ToolCall) -> Decision:
+        raise AssertionError("this runtime does nothing by itself")
+
+    def settle(self, call_id: str, result: ToolResult) -> None:
         raise AssertionError("this runtime does nothing by itself")
 
     async def call(self, call: ToolCall) -> ToolResult:

@@ -119,7 +119,7 @@ class VendorServer:
         path = head[0].split(" ")[1]
         pairs = (line.split(":", 1) for line in head[1:] if line)
         headers = {name.lower(): value.strip() for name, value in pairs}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "{}")
         try:
             self.check(path, headers, body)
         except Refused as refused:
