@@ -31,6 +31,11 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
+    return make_job(tmp_path)
+
+
+def make_job(tmp_path: Path) -> Job:
+    """A workspace in a folder, and the script that works in it."""
     root = tmp_path / "workspace"
     root.mkdir()
     file = root / "tidy.py"

@@ -1,0 +1,290 @@
+-- :AgentHost and its subcommands.
+local client = require('agent_host.client')
+local panel = require('agent_host.panel')
+local question = require('agent_host.question')
+local session = require('agent_host.session')
+local sessions = require('agent_host.sessions')
+local text = require('agent_host.text')
+local wire = require('agent_host.wire')
+
+local M = {}
+
+local commands = {}
+
+local function current() return session.current() end
+
+---The kept session that the current one is.
+local function entry()
+  local shown = session.current()
+  if shown.id then return { sessionId = shown.id, title = shown.title } end
+  session.warn('nothing has been said in this session yet')
+end
+
+-- ---- talking
+
+commands.open = { about = 'show the session', run = function() panel.open(current()) end }
+commands.close = { about = 'close its windows', run = panel.close }
+commands.toggle = { about = 'show or close', run = function() panel.toggle(current()) end }
+commands.new = {
+  about = 'begin a new session',
+  run = function()
+    local root = client.root(vim.api.nvim_get_current_buf())
+    panel.open(session.new(vim.b.agent_host_session and current().root or root))
+  end,
+}
+
+---The lines of a command's range as an item of `context`.
+local function selected(opts)
+  local buffer = vim.api.nvim_get_current_buf()
+  local name = vim.api.nvim_buf_get_name(buffer)
+  if opts.range == 0 or name == '' or vim.bo[buffer].buftype ~= '' then return {} end
+  local range = { start = { line = opts.line1 - 1, character = 0 }, ['end'] = { line = opts.line2, character = 0 } }
+  return { { uri = vim.uri_from_fname(name), range = range } }
+end
+
+local function send(words, opts, when)
+  local context = selected(opts)
+  local target = session.existing() or session.new(client.root(vim.api.nvim_get_current_buf()))
+  if words == '' then
+    target.context = context
+    return panel.open(target)
+  end
+  if not panel.is_open(target) then panel.open(target) end
+  vim.list_extend(context, require('agent_host.complete').mentioned(target.root, words))
+  target:send(words, { context = context, when = when })
+end
+
+commands.send = { about = 'say something: to the run that goes on, or as a new one', run = send }
+commands.run = { about = 'the same as send', run = send }
+commands.steer = { about = 'say something to the run that goes on', run = function(words, opts) send(words, opts, 'now') end }
+commands.queue = { about = 'say something for after the run', run = function(words, opts) send(words, opts, 'next') end }
+commands.unsteer = { about = 'take back what waits', run = function() require('agent_host.prompt').unsteer(current()) end }
+commands.stop = { about = 'stop the run', run = function() current():stop() end }
+
+-- ---- questions
+
+local function on_question(work)
+  return function(words)
+    local open = question.current()
+    if not open then return session.inform('no question is open') end
+    work(open, words)
+  end
+end
+
+commands.answer = { about = 'put the keyboard into the question', run = question.focus }
+commands.allow = {
+  about = 'allow what is asked, once; "allow longer": for as long as is offered',
+  run = on_question(function(open, words) question.allow(open, words == 'longer') end),
+  complete = function() return { 'longer' } end,
+}
+commands.deny = {
+  about = 'deny what is asked; words behind it are the reason',
+  run = on_question(function(open, words) question.deny(open, words ~= '' and words or nil) end),
+}
+
+-- ---- kept sessions
+
+commands.sessions = {
+  about = 'pick a kept session; words search, ! looks in all workspaces',
+  run = function(words, opts)
+    sessions.pick(current().root, { text = words ~= '' and words or nil, all = opts.bang or nil })
+  end,
+}
+commands.resume = {
+  about = 'go on with a kept session; with ! the newest',
+  run = function(words, opts)
+    local root = current().root
+    if words ~= '' then return sessions.resume(root, { sessionId = words }) end
+    if not opts.bang then return sessions.pick(root, { action = 'resume' }) end
+    client.request(root, 'agent/session/list', { limit = 1 }, function(problem, answer)
+      if problem then return session.warn(problem) end
+      if not answer.sessions[1] then return session.inform('no session is kept for this workspace') end
+      sessions.resume(root, answer.sessions[1])
+    end)
+  end,
+}
+commands.fork = {
+  about = 'begin a new session as this one did',
+  run = function()
+    local this = entry()
+    if this then sessions.fork(current().root, this) end
+  end,
+}
+commands.rename = {
+  about = 'give this session another title',
+  run = function(words)
+    local this = entry()
+    if this then sessions.rename(current().root, this, words ~= '' and words or nil) end
+  end,
+}
+commands.delete = {
+  about = 'delete this session; with ! without asking',
+  run = function(_, opts)
+    local this = entry()
+    if this then sessions.delete(current().root, this, opts.bang) end
+  end,
+}
+commands.revert = {
+  about = "take the last run's changes back",
+  run = function(words) sessions.revert(current(), words ~= '' and words or nil) end,
+}
+
+-- ---- roles, models, trust
+
+local function names(list, key, usable)
+  local found = {}
+  for _, each in ipairs(list or {}) do
+    if not usable or each[usable] then table.insert(found, each[key]) end
+  end
+  return found
+end
+
+local function role_names()
+  local answer = client.request_sync(current().root, 'agent/roles', {}, 500)
+  return names(answer and answer.roles, 'name')
+end
+
+local function model_names()
+  local answer = client.request_sync(current().root, 'agent/models', {}, 500)
+  return names(answer and answer.models, 'name', 'usable')
+end
+
+local function choose(what, item)
+  local target = current()
+  target[what], target[what .. '_now'] = item, nil
+  session.inform(('the next run has the %s %s'):format(what, item))
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+local function problem_of(each) return ('%s:%d: %s'):format(each.source, each.line, each.reason) end
+
+commands.roles = {
+  about = 'pick a role for the next runs',
+  complete = role_names,
+  run = function(words)
+    if words ~= '' then return choose('role', words) end
+    client.request(current().root, 'agent/roles', {}, function(problem, answer)
+      if problem then return session.warn(problem) end
+      for _, each in ipairs(answer.problems) do
+        session.warn(problem_of(each))
+      end
+      local function described(role) return text.line(role.name .. ' · ' .. role.description) end
+      vim.ui.select(answer.roles, { prompt = 'Role: ', format_item = described }, function(role)
+        if role then choose('role', role.name) end
+      end)
+    end)
+  end,
+}
+commands.models = {
+  about = 'pick a model for the next runs',
+  complete = model_names,
+  run = function(words)
+    if words ~= '' then return choose('model', words) end
+    client.request(current().root, 'agent/models', {}, function(problem, answer)
+      if problem then return session.warn(problem) end
+      local function described(model)
+        return text.line(model.usable and model.name or ('%s · not set up: %s'):format(model.name, model.reason or '?'))
+      end
+      vim.ui.select(answer.models, { prompt = 'Model: ', format_item = described }, function(model)
+        if not model then return end
+        if not model.usable then return session.warn(model.reason or 'it can not be used') end
+        choose('model', model.name)
+      end)
+    end)
+  end,
+}
+
+local function host_command(name, told)
+  return function()
+    client.command(current().root, name, nil, function(problem, answer)
+      if problem then return session.warn(problem) end
+      told(answer)
+    end)
+  end
+end
+
+local function tell_trusted(answer)
+  session.inform('trusted folders: ' .. (#answer.trusted > 0 and table.concat(answer.trusted, ', ') or 'none'))
+end
+
+commands.trust = { about = 'trust this workspace', run = host_command(wire.commands.trust, tell_trusted) }
+commands.distrust = { about = 'trust it no more', run = host_command(wire.commands.distrust, tell_trusted) }
+commands.grants = {
+  about = 'see what you have allowed for longer, and take it back',
+  run = host_command(wire.commands.grants, function(answer)
+    if #answer.grants == 0 then return session.inform('nothing is allowed for longer') end
+    local function described(grant) return text.line(grant.what) end
+    vim.ui.select(answer.grants, { prompt = 'Take back: ', format_item = described }, function(grant)
+      if not grant then return end
+      client.command(current().root, wire.commands.revoke, { id = grant.id }, function(problem)
+        if problem then return session.warn(problem) end
+        session.inform('taken back: ' .. grant.what)
+      end)
+    end)
+  end),
+}
+
+-- ---- the host
+
+commands.log = {
+  about = "what the host said about its decisions, and Neovim's log of it",
+  run = function()
+    vim.cmd('botright new')
+    local buffer = vim.api.nvim_get_current_buf()
+    vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].modeline = 'nofile', 'wipe', false
+    local lines = { "Neovim's log: " .. vim.lsp.get_log_path(), '' }
+    local shown = session.existing()
+    for _, line in ipairs(shown and shown.log or {}) do
+      vim.list_extend(lines, text.lines(line))
+    end
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+    vim.bo[buffer].modifiable = false
+  end,
+}
+commands.restart = {
+  about = 'end the host and start it again; sessions are kept',
+  run = function()
+    client.restart(current().root, function(problem)
+      if problem then return session.warn(problem) end
+      session.inform('the host was started again')
+    end)
+  end,
+}
+commands.quit = { about = 'end the host', run = function() client.stop(current().root) end }
+commands.health = { about = ':checkhealth agent_host', run = function() vim.cmd('checkhealth agent_host') end }
+
+M.commands = commands
+
+-- ---- the command line
+
+---@param opts table of nvim_create_user_command
+function M.execute(opts)
+  require('agent_host').setup_once()
+  local name, words = opts.args:match('^(%S*)%s*(.*)$')
+  if name == '' then return panel.open(current()) end
+  if name:sub(-1) == '!' then name, opts.bang = name:sub(1, -2), true end
+  local command = commands[name]
+  if not command then
+    return session.warn(('there is no :AgentHost %s; there are %s'):format(name, table.concat(M.names(), ', ')))
+  end
+  command.run(words, opts)
+end
+
+function M.names()
+  local found = vim.tbl_keys(commands)
+  table.sort(found)
+  return found
+end
+
+---Completion of the subcommand, then of what it takes.
+function M.complete(lead, line)
+  local name, rest = line:match('AgentHost!?%s+(%S+)%s+(.*)$')
+  local found = M.names()
+  if name then
+    local command = commands[name]
+    found = command and command.complete and not rest:find('%s') and command.complete() or {}
+  end
+  return vim.tbl_filter(function(each) return vim.startswith(each, lead) end, found)
+end
+
+return M

@@ -1,0 +1,96 @@
+-- Completion in the prompt: @ for files, / at the beginning for what the host offers. And the files that
+-- a prompt names, as context for the run.
+local session = require('agent_host.session')
+
+local M = {}
+
+local MOST_FILES = 3000
+local MOST_SHOWN = 60
+local SKIPPED = { ['.git'] = true, ['.hg'] = true, node_modules = true, ['.venv'] = true, __pycache__ = true, target = true }
+
+---The files below a root, relative; at most MOST_FILES of them.
+local function files(root)
+  local found = {}
+  local function skip(name) return not SKIPPED[vim.fs.basename(name)] end
+  for name, kind in vim.fs.dir(root, { depth = 8, skip = skip }) do
+    if kind == 'file' then table.insert(found, name) end
+    if #found >= MOST_FILES then break end
+  end
+  table.sort(found)
+  return found
+end
+
+---What could follow `@`: names that begin so first, then those that contain it.
+local function matching(names, base)
+  local wanted, first, later = base:lower(), {}, {}
+  for _, name in ipairs(names) do
+    local at = name:lower():find(wanted, 1, true)
+    if at == 1 or vim.startswith(vim.fs.basename(name):lower(), wanted) then
+      table.insert(first, name)
+    elseif at then
+      table.insert(later, name)
+    end
+  end
+  return vim.list_slice(vim.list_extend(first, later), 1, MOST_SHOWN)
+end
+
+local kept = {} -- root -> { names, at }: listed again after some seconds
+
+local function listed(root)
+  local now = vim.uv.now()
+  if not kept[root] or now - kept[root].at > 10000 then kept[root] = { names = files(root), at = now } end
+  return kept[root].names
+end
+
+---The word that is being completed: where it begins (from 0), its sign and the rest of it.
+local function word_before(line, column)
+  local before = line:sub(1, column)
+  local from = before:find('@[^%s@]*$')
+  if from and (from == 1 or before:sub(from - 1, from - 1):match('[%s(]')) then
+    return from - 1, '@', before:sub(from + 1)
+  end
+  if before:match('^/[%w_:-]*$') then return 0, '/', before:sub(2) end
+end
+
+local function items(root, sign, base)
+  if sign == '@' then
+    return vim.tbl_map(function(name) return { word = '@' .. name, menu = 'file' } end, matching(listed(root), base))
+  end
+  return {}
+end
+
+---'completefunc' of the prompt.
+function M.func(find_start, base)
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  if find_start == 1 then
+    local from = word_before(vim.api.nvim_get_current_line(), column)
+    return from or -3
+  end
+  return items(session.current().root, base:sub(1, 1), base:sub(2))
+end
+
+---Offer completion while somebody types.
+function M.trigger(current)
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  local from, sign, base = word_before(vim.api.nvim_get_current_line(), column)
+  if not from or vim.fn.pumvisible() == 1 then return end
+  local found = items(current.root, sign, base)
+  if #found == 0 or (#found == 1 and found[1].word == sign .. base) then return end
+  vim.fn.complete(from + 1, found)
+end
+
+---The files that a prompt names by @, as items of `context`.
+function M.mentioned(root, prompt)
+  local context = {}
+  for name in prompt:gmatch('@([^%s@]+)') do
+    name = name:gsub('[.,;:!?)]+$', '')
+    local path = vim.fs.normalize(root .. '/' .. name)
+    local inside = vim.startswith(path, root:gsub('/$', '') .. '/')
+    if name ~= '' and inside and vim.fn.filereadable(path) == 1 then
+      table.insert(context, { uri = vim.uri_from_fname(path) })
+    end
+  end
+  return context
+end
+
+return M

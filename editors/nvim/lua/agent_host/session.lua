@@ -1,0 +1,415 @@
+-- The sessions that are shown here: prompts go out, deltas come in, in batches. Not here: windows
+-- (panel.lua), kept sessions (sessions.lua), questions (question.lua).
+local client = require('agent_host.client')
+local config = require('agent_host.config')
+local render = require('agent_host.render')
+local text = require('agent_host.text')
+local transcript = require('agent_host.transcript')
+
+local M = {}
+
+local MOST_LOG = 500
+
+local Session = {}
+Session.__index = Session
+
+local all = {} -- every session that is shown, oldest first
+local by_run = {} -- run id -> session
+local current = nil
+local queue = {} -- deltas that wait for the next flush
+local timer = nil
+local counter = 0
+
+-- ---- the sessions
+
+---@param root string
+function M.new(root)
+  counter = counter + 1
+  local self = setmetatable({
+    root = root,
+    title = 'new session',
+    pending = {},
+    prompts = {},
+    log = {},
+    role = config.get().role,
+    model = config.get().model,
+  }, Session)
+  self.transcript = transcript.new(('agent-host://%d'):format(counter))
+  self.render = render.new(self.transcript, root)
+  table.insert(all, self)
+  current = self
+  return self
+end
+
+---The session that commands are about: the one shown here, or a new one for this place.
+function M.current()
+  local here = vim.b.agent_host_session
+  for _, session in ipairs(all) do
+    if here and session.transcript.buffer == here then return session end
+  end
+  if not current then return M.new(client.root(vim.api.nvim_get_current_buf())) end
+  return current
+end
+
+---The session that commands are about, if there is any.
+function M.existing() return #all > 0 and M.current() or nil end
+
+function M.make_current(session) current = session end
+
+function M.by_id(id)
+  for _, session in ipairs(all) do
+    if session.id == id then return session end
+  end
+end
+
+function M.forget(session)
+  all = vim.tbl_filter(function(each) return each ~= session end, all)
+  if current == session then current = all[#all] end
+  session.transcript:delete()
+end
+
+function M.list() return all end
+
+local function changed(session)
+  vim.cmd.redrawstatus({ bang = true })
+  require('agent_host.prompt').show_pending(session)
+end
+
+---A user event, if anybody listens.
+local function tell(pattern, data)
+  if #vim.api.nvim_get_autocmds({ event = 'User', pattern = pattern }) == 0 then return end
+  vim.api.nvim_exec_autocmds('User', { pattern = pattern, modeline = false, data = data })
+end
+M.tell = tell
+
+-- ---- saying something
+
+local function new_run_id()
+  return ('nvim-%d-%s'):format(vim.fn.getpid(), tostring(vim.uv.hrtime()))
+end
+
+---Say something: as a run, or to the run that goes on.
+---@param prompt string
+---@param opts? {when?: 'now'|'next', context?: table[]}
+function Session:send(prompt, opts)
+  opts = opts or {}
+  if vim.trim(prompt) == '' then return self:warn('there is nothing to send') end
+  table.insert(self.prompts, prompt)
+  if self.run and not self.id then
+    self.held = self.held or {}
+    table.insert(self.held, { prompt, opts })
+  elseif self.run then
+    self:_steer(prompt, opts.when or 'now')
+  else
+    self:_run(prompt, opts)
+  end
+end
+
+function Session:_run(prompt, opts)
+  local run_id = new_run_id()
+  by_run[run_id], self.run, self.last_run, self.problem = self, run_id, run_id, nil
+  if self.title == 'new session' then self.title = text.line(prompt, 60) end
+  self.transcript:change(function() self.render:user(prompt) end)
+  local params = { prompt = prompt, runId = run_id, sessionId = self.id, role = self.role, model = self.model }
+  if opts.context and #opts.context > 0 then params.context = opts.context end
+  self:_spin()
+  client.request(self.root, 'agent/run', params, function(problem, answer)
+    if answer and not self.id then self.id = answer.sessionId end
+    if problem then M.flush() end
+    if self.run == run_id and problem then self:_run_over(problem) end
+  end)
+  changed(self)
+end
+
+function Session:_steer(prompt, when)
+  local params = { sessionId = self.id, prompt = prompt, when = when }
+  client.request(self.root, 'agent/steer', params, function(problem, answer)
+    if problem then return self:hand_back({ prompt }, problem) end
+    if answer.accepted == 'started' then
+      by_run[answer.runId], self.run, self.last_run = self, answer.runId, answer.runId
+      self.transcript:change(function() self.render:user(prompt) end)
+    elseif not self:_taken_early(prompt) then
+      table.insert(self.pending, { id = answer.id, prompt = prompt, when = when })
+    end
+    changed(self)
+  end)
+end
+
+---Whether the run took a prompt before we heard that it waits.
+function Session:_taken_early(prompt)
+  local taken = self.early and self.early[prompt]
+  if taken then self.early[prompt] = nil end
+  return taken
+end
+
+---Take back what waits: one, or all of it.
+function Session:unsteer(waiting, done)
+  local params = { sessionId = self.id, id = waiting.id }
+  client.request(self.root, 'agent/steer/remove', params, function(problem, answer)
+    if problem then return self:warn(problem) end
+    self:_drop(waiting)
+    changed(self)
+    if not answer.removed then return self:warn('it is not waiting any more') end
+    if done then done() end
+  end)
+end
+
+function Session:_drop(waiting)
+  self.pending = vim.tbl_filter(function(each) return each ~= waiting end, self.pending)
+end
+
+---Put prompts back where they were written.
+function Session:hand_back(prompts, why)
+  require('agent_host.prompt').put_back(self, prompts)
+  if why then self:warn(why) end
+end
+
+-- ---- stopping
+
+---Stop the run; its questions go away at once.
+---@param done? fun()
+function Session:stop(done)
+  if not self.run then
+    self:warn('nothing is running')
+    return done and done()
+  end
+  self.stopping = true
+  require('agent_host.question').withdraw_run(self.run)
+  client.request(self.root, 'agent/stop', { runId = self.run }, function(problem, answer)
+    self.stopping = false
+    if problem then
+      self:warn(problem)
+    elseif answer.handedBack then
+      self.pending = {}
+      self:hand_back(vim.tbl_map(function(waiting) return waiting.prompt end, answer.handedBack))
+    end
+    changed(self)
+    if done then done() end
+  end)
+  changed(self)
+end
+
+function Session:_run_over(problem)
+  local run_id = self.run
+  self.run, self.stopping = nil, false
+  if problem then
+    self.problem = problem
+    self.transcript:change(function() self.render:note('✗ ' .. problem, 'AgentHostFailed') end)
+  end
+  local held = self.held or {}
+  self.held = nil
+  if #held > 0 then self:hand_back(vim.tbl_map(function(each) return each[1] end, held)) end
+  self:_spin()
+  changed(self)
+  tell('AgentHostRunEnded', { sessionId = self.id, runId = run_id, problem = problem })
+end
+
+---The host of a client is gone: its runs are over.
+function M.host_ended(client_id, problem)
+  M.flush()
+  for _, session in ipairs(all) do
+    local ours = client.running(session.root)
+    if session.run and (not ours or ours.id == client_id) then
+      session.pending = {}
+      session:_run_over(problem .. '. What was done is kept: send something to go on')
+    end
+  end
+end
+
+-- ---- deltas
+
+local function start_timer()
+  timer = timer or vim.uv.new_timer()
+  if not timer:is_active() then
+    timer:start(config.get().transcript.interval_ms, 0, vim.schedule_wrap(M.flush))
+  end
+end
+
+---Take a delta in; it is shown with the next batch.
+---@param params table params of agent/delta
+function M.delta(params)
+  table.insert(queue, params)
+  local kind = params.delta.kind
+  -- Whatever a person waits for is shown at once.
+  if kind == 'ended' or kind == 'question' then return M.flush() end
+  start_timer()
+end
+
+local function session_of(params)
+  local session = by_run[params.runId] or M.by_id(params.sessionId)
+  if not session then return nil end
+  by_run[params.runId] = session
+  session.id = session.id or params.sessionId
+  return session
+end
+
+local function take(session, params)
+  local delta, queued = params.delta, nil
+  if delta.kind == 'started' then
+    if session.run ~= params.runId then queued = session:_queued() end
+    session.run, session.last_run = params.runId, params.runId
+    session.role_now, session.model_now = delta.role, delta.model
+  elseif delta.kind == 'text' and params.origin.kind == 'user' then
+    session:_took(delta.text)
+  elseif delta.kind == 'usage' then
+    session.usage = delta.usage
+  elseif delta.kind == 'edit' and delta.state == 'applied' then
+    session.edited_run = params.runId
+  elseif delta.kind == 'log' then
+    table.insert(session.log, ('[%s] %s'):format(delta.source, delta.text))
+    if #session.log > MOST_LOG then table.remove(session.log, 1) end
+  end
+  return queued
+end
+
+---The prompt that a run was queued with.
+function Session:_queued()
+  local first = table.remove(self.pending, 1)
+  return first and first.prompt
+end
+
+---The run has taken what was said to it.
+function Session:_took(prompt)
+  for _, waiting in ipairs(self.pending) do
+    if waiting.prompt == prompt then return self:_drop(waiting) end
+  end
+  self.early = self.early or {}
+  self.early[prompt] = true
+end
+
+local function show(session, list)
+  local part = {}
+  for _, params in ipairs(list) do
+    local queued = take(session, params)
+    if queued then
+      session.render:show(part)
+      part = {}
+      session.transcript:change(function() session.render:user(queued) end)
+    end
+    table.insert(part, params)
+  end
+  session.render:show(part)
+  for _, params in ipairs(list) do
+    if params.delta.kind == 'ended' and session.run == params.runId then session:_run_over() end
+  end
+  session:_send_held()
+  session:_spin()
+end
+
+function Session:_send_held()
+  local held = self.id and self.run and self.held
+  if not held then return end
+  self.held = nil
+  for _, each in ipairs(held) do
+    self:_steer(each[1], each[2].when or 'now')
+  end
+end
+
+---Show every delta that waits.
+function M.flush()
+  local list = queue
+  queue = {}
+  if #list == 0 then return end
+  local groups, order = {}, {}
+  for _, params in ipairs(list) do
+    local session = session_of(params)
+    if session then
+      if not groups[session] then
+        groups[session] = {}
+        table.insert(order, session)
+      end
+      table.insert(groups[session], params)
+    end
+  end
+  for _, session in ipairs(order) do
+    show(session, groups[session])
+  end
+  if #vim.api.nvim_get_autocmds({ event = 'User', pattern = 'AgentHostDelta' }) > 0 then
+    for _, params in ipairs(list) do
+      tell('AgentHostDelta', params)
+    end
+  end
+end
+
+-- ---- what is going on
+
+---In a few words: idle, working, asking, stopping.
+function Session:state()
+  if self.stopping then return 'stopping' end
+  if self.run and require('agent_host.question').is_open(self.run) then return 'asking' end
+  return self.run and 'working' or 'idle'
+end
+
+local spinner = nil
+
+local function spin()
+  local busy = false
+  for _, session in ipairs(all) do
+    if session.run then
+      busy = true
+      if vim.fn.bufwinid(session.transcript.buffer) ~= -1 then session.transcript:spin(session:state()) end
+    end
+  end
+  if not busy and spinner then
+    spinner:stop()
+  elseif busy then
+    vim.cmd.redrawstatus({ bang = true })
+  end
+end
+
+function Session:_spin()
+  if not self.run then return self.transcript:spin(nil) end
+  self.transcript:spin(self:state())
+  spinner = spinner or vim.uv.new_timer()
+  if not spinner:is_active() then spinner:start(150, 150, vim.schedule_wrap(spin)) end
+end
+
+-- ---- what was told before
+
+---Show past deltas; `runs` by id tell the prompts.
+function Session:replay(deltas, runs)
+  local part = {}
+  for _, params in ipairs(deltas) do
+    if params.delta.kind == 'started' then
+      self.render:show(part)
+      part = {}
+      self:_replay_prompt(runs[params.runId])
+    end
+    if params.delta.kind == 'edit' then self.edited_run = params.runId end
+    if params.delta.kind == 'usage' then self.usage = params.delta.usage end
+    self.last_run, by_run[params.runId] = params.runId, self
+    table.insert(part, params)
+  end
+  self.render:show(part)
+end
+
+function Session:_replay_prompt(run)
+  if not run then return end
+  table.insert(self.prompts, run.prompt)
+  self.transcript:change(function() self.render:user(run.prompt) end)
+end
+
+---All of it is shown: a run that still goes on is ours to stop, one that was cut off says so.
+function Session:replayed(runs)
+  local last = self.last_run and runs[self.last_run]
+  if not last then return end
+  if last.status == 'running' then
+    self.run = last.runId
+  elseif last.status == 'interrupted' then
+    self.transcript:change(function() self.render:note('■ interrupted: the host ended in the middle of it') end)
+  end
+  self:_spin()
+  changed(self)
+end
+
+-- ---- words to the person; shown as a message and never as code
+
+function M.warn(words) vim.notify('agent-host: ' .. text.line(words, 500), vim.log.levels.WARN) end
+
+function M.inform(words) vim.notify('agent-host: ' .. text.line(words, 500), vim.log.levels.INFO) end
+
+function Session:warn(words) M.warn(words) end
+
+function Session:inform(words) M.inform(words) end
+
+return M
