@@ -27,7 +27,7 @@ from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoreProblem
-from agent_host.credentials import Credentials
+from agent_host.credentials import KEYRING
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
 from agent_host.lsp.editor import LspEditor
@@ -38,7 +38,7 @@ from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
-from agent_host.runtimes import ProviderConfig, RuntimeSettings
+from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.sdk import SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
@@ -83,7 +83,7 @@ def make_host(edge: Edge) -> Host:
         on_problem=partial(_tell_problem, edge),
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
-    runtimes = _Runtimes(workspace.credentials)
+    runtimes = _Runtimes(workspace)
     manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)
     library = Library(
         store,
@@ -213,8 +213,8 @@ class _SystemClock:
 class _Runtimes:
     """The runtimes by name, each made on first use."""
 
-    def __init__(self, credentials: Credentials) -> None:
-        self._sdk = SdkRuntime(_runtime_settings(credentials), price=usage.price)
+    def __init__(self, workspace: Workspace) -> None:
+        self._sdk = SdkRuntime(_Keys(workspace), price=usage.price)
 
     async def get(self, name: str) -> Runtime:
         """The runtime of that name. Raises RuntimeMissing."""
@@ -235,12 +235,21 @@ class _Runtimes:
         await self._sdk.close()
 
 
-def _runtime_settings(credentials: Credentials) -> RuntimeSettings:
-    providers = {
-        each.vendor.name: ProviderConfig(each.key, each.key_source, each.base_url)
-        for each in credentials.all
-    }
-    return RuntimeSettings(providers)
+class _Keys:
+    """The vendors' keys as they are when a run needs them."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def provider(self, vendor: str) -> ProviderConfig:
+        """A vendor's configuration; asks the keyring. Raises KeyringFailed."""
+        each = self._workspace.credentials.of(vendor)
+        if each is None:
+            return ProviderConfig()
+        key = each.key
+        if each.key_source == KEYRING:
+            key = self._workspace.keychain.get(vendor)
+        return ProviderConfig(key, each.key_source, each.base_url)
 
 
 def _command(action: RunCommand, env: Mapping[str, str]) -> Command:

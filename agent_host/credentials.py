@@ -1,11 +1,12 @@
-"""Each vendor's key and address, with the name of the variable they come from.
+"""Each vendor's key and address, with the name of the place that they come from.
 
-Read from the environment only, never from the workspace, and never shown: `repr` has no value.
-Not here: keys from an editor or a keyring, and whether a vendor takes them.
+The editor's secret store comes first, then the environment, then the OS keyring; the workspace
+never counts. A key is never shown: `repr` has no value. Reading the keyring: keychain.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from agent_host.core.errors import ModelNotFound, NoApiKey
@@ -42,27 +43,35 @@ VENDORS = (
 KEYLESS = "scripted"
 """The vendor that plays a file instead of asking a model; never picked by itself."""
 
+EDITOR = "the editor's secret store"
+KEYRING = "the OS keyring"
+
 SECRET_VARIABLES = tuple(name for vendor in VENDORS for name in vendor.key_variables)
 """What no child of the host may find in its environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What there is for one vendor; the sources are names of environment variables."""
+    """What there is for one vendor; sources are environment variables, EDITOR or KEYRING.
+
+    `key` is None while it lies in the keyring, which is asked only when a run needs it.
+    `unused` are further places that hold a key of this vendor.
+    """
 
     vendor: Vendor
     key: str | None = field(default=None, repr=False)
     key_source: str | None = None
     base_url: str | None = field(default=None, repr=False)
     base_url_source: str | None = None
+    unused: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
-        return bool(self.key if self.vendor.needs_key else self.base_url)
+        return bool(self.key_source if self.vendor.needs_key else self.base_url)
 
     @property
     def source(self) -> str | None:
-        """The variables that were found, for people."""
+        """Where what is used was found, for people."""
         found = [name for name in (self.key_source, self.base_url_source) if name]
         return ", ".join(found) or None
 
@@ -72,7 +81,8 @@ class Credential:
         if self.usable:
             return None
         if self.vendor.needs_key:
-            return f"Set {' or '.join(self.vendor.key_variables)}."
+            variables = " or ".join(self.vendor.key_variables)
+            return f"Set {variables}, or run `agent-host auth set {self.vendor.name}`."
         return f"Set {self.vendor.url_variable} to the address of an OpenAI-compatible server."
 
     @property
@@ -132,22 +142,40 @@ class Credentials:
         )
 
 
-def read_credentials(environ: Mapping[str, str]) -> Credentials:
-    """What the environment holds; empty variables count as not set."""
-    return Credentials(tuple(_read(vendor, environ) for vendor in VENDORS))
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def _read(vendor: Vendor, environ: Mapping[str, str]) -> Credential:
-    key_source = next(
-        (name for name in vendor.key_variables if environ.get(name, "").strip()), None
-    )
+def read_credentials(
+    environ: Mapping[str, str],
+    editor: Mapping[str, str] = _NOTHING,
+    stored: Collection[str] = (),
+) -> Credentials:
+    """What the environment holds, and who else has a key; empty variables count as not set.
+
+    `editor`: keys that the editor gave, by vendor. `stored`: the vendors in the keyring.
+    """
+    return Credentials(tuple(_read(vendor, environ, editor, stored) for vendor in VENDORS))
+
+
+def _read(
+    vendor: Vendor, environ: Mapping[str, str], editor: Mapping[str, str], stored: Collection[str]
+) -> Credential:
+    given = [(EDITOR, editor.get(vendor.name, ""))]
+    given += [(name, environ.get(name, "")) for name in vendor.key_variables]
+    places: list[tuple[str, str | None]] = [
+        (name, value.strip()) for name, value in given if value.strip()
+    ]
+    if vendor.name in stored:
+        places.append((KEYRING, None))
+    source, key = places[0] if places else (None, None)
     base_url = environ.get(vendor.url_variable, "").strip() or None
     return Credential(
         vendor=vendor,
-        key=environ[key_source].strip() if key_source else None,
-        key_source=key_source,
+        key=key,
+        key_source=source,
         base_url=base_url,
         base_url_source=vendor.url_variable if base_url else None,
+        unused=tuple(name for name, _ in places[1:]),
     )
 
 

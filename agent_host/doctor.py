@@ -23,6 +23,7 @@ from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
 from agent_host.core.errors import AgentHostError
 from agent_host.credentials import Credentials, read_credentials
+from agent_host.keychain import Keychain
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.permissions.rules import read_rules
 from agent_host.roles import RoleShelf, read_roles, role_folders
@@ -109,7 +110,7 @@ def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
         settings=settings,
         setting_problems=problems,
         shelf=read_roles(role_folders(dirs.roles, [workspace], read_rules, narrow)),
-        credentials=read_credentials(environ),
+        credentials=read_credentials(environ, stored=Keychain(dirs.state).stored()),
     )
 
 

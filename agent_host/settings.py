@@ -1,7 +1,7 @@
 """What a person may set, in layers, as frozen data: defaults, file, environment, editor.
 
-A wrong key or value is reported and left out; the rest counts. Not here: keys of vendors
-(credentials.py), what a role or a request says (both come after these settings).
+A wrong key or value is reported and left out; the rest counts. Not here: where keys of
+vendors come from (credentials.py), what a role or a request says (both come after these settings).
 """
 
 import re
@@ -13,8 +13,9 @@ from typing import Literal, cast
 
 import platformdirs
 
-from agent_host.core.model import Limits, RuntimeOptions
+from agent_host.core.model import JsonObject, Limits, RuntimeOptions
 from agent_host.core.permission import Rule
+from agent_host.credentials import VENDORS
 from agent_host.fields.reader import (
     Fields,
     Located,
@@ -31,6 +32,7 @@ APPLICATION = "agent-host"
 SECTION = "agentHost"
 HOME_VARIABLE = "AGENT_HOST_HOME"
 CONFIG_NAME = "config.yaml"
+KEYS = "keys"
 
 Trust = Literal["ask", "always", "never"]
 Save = Literal["clean", "never"]
@@ -162,6 +164,26 @@ def load_settings(
     return settings, tuple(problems)
 
 
+def split_keys(options: JsonObject) -> tuple[Mapping[str, str], JsonObject]:
+    """Take the vendors' keys out of `initializationOptions`: by vendor, and what is left.
+
+    They are `keys: {vendor: text}`. What is no vendor or no text is left, without its value, so
+    that it is reported with the other settings.
+    """
+    section = options.get(SECTION)
+    if len(options) == 1 and isinstance(section, Mapping):
+        keys, inner = split_keys(cast("JsonObject", section))
+        return keys, {SECTION: inner}
+    if not isinstance(options.get(KEYS), Mapping):
+        return _NO_TEXTS, options
+    given = cast("JsonObject", options[KEYS])
+    names = {vendor.name for vendor in VENDORS}
+    found = {name: key for name, key in given.items() if name in names and isinstance(key, str)}
+    odd = {name: None for name in given if name not in found}
+    rest = {name: value for name, value in options.items() if name != KEYS}
+    return found, rest | ({KEYS: odd} if odd else {})
+
+
 # ---- the layers
 
 
@@ -255,6 +277,8 @@ def _apply(
         logs=below.logs if (logs := _logs(source, layer)) is None else logs,
         runtimes=_runtimes(source, layer) or below.runtimes,
     )
+    for name in source.mapping(KEYS).rest():
+        source.report(KEYS, _no_key_here(name))
     source.finish()
     for problem in found:
         where = f"{layer.where}:{problem.line}" if problem.line else layer.where
@@ -296,6 +320,15 @@ def _words(source: Fields, key: str) -> tuple[str, ...]:
     if given is not None and isinstance(given.value, str):
         return (given.value,)
     return tuple(str(word.value) for word in source.texts(key))
+
+
+def _no_key_here(name: str) -> str:
+    known = ", ".join(vendor.name for vendor in VENDORS)
+    return (
+        f"holds {name!r}, which is not used: a vendor's key comes from the environment, from "
+        "`agent-host auth set` or from the editor's secret store by `initializationOptions`, as "
+        f"text, for one of {known}."
+    )
 
 
 def _trust(source: Fields) -> Trust | None:

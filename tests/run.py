@@ -105,7 +105,7 @@ def fast_step() -> list[str]:
 
 def real_step() -> list[str]:
     """tests with the real things: each edge, then the whole host over stdio"""
-    return pytest("tests/boundary") + pytest("-n", "2", "tests/e2e")
+    return pytest("-n", "2", "tests/boundary") + pytest("-n", "2", "tests/e2e")
 
 
 def editors_step() -> list[str]:

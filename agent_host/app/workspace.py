@@ -15,6 +15,7 @@ from agent_host.core.records import workspace_key
 from agent_host.core.uris import uri_to_path
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.fields.reader import ParseRules
+from agent_host.keychain import Keychain
 from agent_host.lsp.host import Folder
 from agent_host.permissions import paths
 from agent_host.permissions.grants import GrantBook
@@ -27,7 +28,7 @@ from agent_host.roles import (
     packaged_roles,
     read_roles,
 )
-from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings
+from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings, split_keys
 
 MOUNTING = "bubblewrap"
 """The sandbox that can hide files and lay unsaved text over them."""
@@ -59,10 +60,11 @@ class Workspace:
         self._folders: tuple[Folder, ...] = ()
         self._roots: tuple[str, ...] = ()
         self._editor_settings: tuple[JsonObject, ...] = ()
+        self._editor_keys: Mapping[str, str] = {}
         self._shelf: tuple[object, RoleShelf] | None = None
         self.settings = Settings()
         self.setting_problems: tuple[SettingProblem, ...] = ()
-        self.credentials: Credentials = read_credentials(environment)
+        self.keychain = Keychain(dirs.state)
 
     # ---- folders
 
@@ -107,10 +109,16 @@ class Workspace:
 
     # ---- settings
 
-    def set_editor_settings(self, *layers: JsonObject) -> None:
+    def set_editor_settings(self, options: JsonObject, configuration: JsonObject) -> None:
         """Take the editor's layers: initializationOptions, then its own configuration."""
-        self._editor_settings = layers
+        self._editor_keys, rest = split_keys(options)
+        self._editor_settings = (rest, configuration)
         self.reload()
+
+    @property
+    def credentials(self) -> Credentials:
+        """The vendors' keys as they are now; those in the keyring are named, not read."""
+        return read_credentials(self._environment, self._editor_keys, self.keychain.stored())
 
     def reload(self) -> None:
         """Read the settings again. Reads one small file."""

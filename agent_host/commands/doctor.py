@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from agent_host.actions.sandbox import Sandbox
 from agent_host.commands.folder import existing_folder
@@ -78,7 +79,9 @@ def _credential(each: dict[str, object]) -> str:
     if not each["usable"]:
         return f"{each['vendor']}: not set up. {each['missing']}"
     where = f" ({each['baseUrl']})" if each["baseUrl"] else ""
-    return f"{each['vendor']}: from {each['source']}{where}"
+    unused = cast("tuple[str, ...]", each["unused"])
+    also = f"; not used: {', '.join(unused)}" if unused else ""
+    return f"{each['vendor']}: from {each['source']}{where}{also}"
 
 
 def _as_json_keys(report: Report) -> list[dict[str, object]]:
@@ -87,6 +90,7 @@ def _as_json_keys(report: Report) -> list[dict[str, object]]:
             "vendor": each.vendor.name,
             "usable": each.usable,
             "source": each.source,
+            "unused": each.unused,
             "baseUrl": each.shown_url,
             "missing": each.missing,
         }

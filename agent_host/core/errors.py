@@ -83,6 +83,12 @@ class StoreFailed(AgentHostError):
     code, number = "store_failed", -32023
 
 
+class KeyringFailed(AgentHostError):
+    """The OS keyring can't be used, or has not what is asked."""
+
+    code, number = "keyring_failed", -32024
+
+
 class ActionFailed(Exception):
     """An action could not be done; `reason` is for the model, `code` for the program.
 

@@ -7,6 +7,7 @@ Not here: reading the environment; keys and endpoints are passed in as `RuntimeS
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Protocol
 
 VENDORS = ("openai", "anthropic", "gemini", "local", "scripted")
 """What may stand before the slash of a model's name for the runtime `sdk`."""
@@ -22,6 +23,14 @@ class ProviderConfig:
     key: str | None = field(default=None, repr=False)
     key_source: str | None = None
     base_url: str | None = None
+
+
+class ProviderConfigs(Protocol):
+    """Who knows the vendors' keys and addresses, as they are now."""
+
+    def provider(self, vendor: str) -> ProviderConfig:
+        """A vendor's configuration; may block. Raises AgentHostError when a key can't be had."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

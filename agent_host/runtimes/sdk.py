@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_host.core.errors import ModelNotFound
+from agent_host.core.errors import AgentHostError, ModelNotFound
 from agent_host.core.model import Usage
 from agent_host.core.ports import (
     RunSink,
@@ -22,7 +22,7 @@ from agent_host.core.ports import (
     RuntimeStatus,
     ToolGate,
 )
-from agent_host.runtimes import VENDORS, RuntimeSettings
+from agent_host.runtimes import VENDORS, ProviderConfig, ProviderConfigs
 from agent_host.runtimes.provider import Provider
 from agent_host.runtimes.statuses import Statuses
 
@@ -45,27 +45,28 @@ class SdkRuntime:
 
     def __init__(
         self,
-        settings: RuntimeSettings,
+        configs: ProviderConfigs,
         *,
         price: Price = _unknown_price,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._settings = settings
+        self._configs = configs
         self._price = price
         self._pause = pause
         self._lock = threading.Lock()
         self._statuses = Statuses()
         self._http: httpx2.AsyncClient | None = None
-        self._providers: dict[str, Provider] = {}
+        self._warm: set[str] = set()
+        self._providers: dict[str, tuple[ProviderConfig, Provider]] = {}
 
     def warm(self, model: str) -> None:
-        """Import what `model` needs and prepare its client. Blocks for seconds: use a thread.
+        """Import what `model` needs. Blocks for seconds: use a thread.
 
-        Raises ModelNotFound for a vendor that does not exist. A missing key is no error yet.
+        Raises ModelNotFound for a vendor that does not exist. No key is needed yet.
         """
         vendor = _vendor(model)
         with self._lock:
-            if vendor in self._providers:
+            if vendor in self._warm:
                 return
             with _smooth_import():
                 from agent_host.runtimes.sdk_loop import prepare
@@ -74,7 +75,8 @@ class SdkRuntime:
                 # The HTTP client would import it within its first request, on the loop's thread.
                 importlib.import_module("anyio._backends._asyncio")
                 self._price(model, Usage())
-                self._providers[vendor] = self._load(vendor)
+                importlib.import_module(f"agent_host.runtimes.providers.{vendor}")
+            self._warm.add(vendor)
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         """Run one prompt; see the port."""
@@ -87,7 +89,7 @@ class SdkRuntime:
     async def _run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         try:
             provider = await self._provider(request.model)
-        except ModelNotFound as error:
+        except AgentHostError as error:
             return RuntimeResult(status="failed", output="", error=error)
         from agent_host.runtimes.sdk_loop import RunLoop
         from agent_host.runtimes.sdk_turn import Asker
@@ -103,14 +105,21 @@ class SdkRuntime:
             await http.aclose()
 
     async def _provider(self, model: str) -> Provider:
-        vendor = _vendor(model)
-        if vendor not in self._providers:
-            # An import on the loop's thread would block it, also while another thread imports.
-            await asyncio.to_thread(self.warm, model)
-        return self._providers[vendor]
+        # An import on the loop's thread would block it, also while another thread imports; and
+        # a keyring may have to be unlocked first.
+        return await asyncio.to_thread(self._current, model)
 
-    def _load(self, vendor: str) -> Provider:
-        config = self._settings.provider(vendor)
+    def _current(self, model: str) -> Provider:
+        """The vendor's provider, made anew when its key or address is another one by now."""
+        self.warm(model)
+        vendor = _vendor(model)
+        config = self._configs.provider(vendor)
+        with self._lock:
+            if vendor not in self._providers or self._providers[vendor][0] != config:
+                self._providers[vendor] = (config, self._load(vendor, config))
+            return self._providers[vendor][1]
+
+    def _load(self, vendor: str, config: ProviderConfig) -> Provider:
         if vendor == "scripted":
             from agent_host.runtimes.providers.scripted import ScriptedProvider
 

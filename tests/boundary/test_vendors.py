@@ -257,7 +257,7 @@ async def test_a_wrong_key_is_named_by_its_source_and_never_shown(vendor: Vendor
         await sdk.close()
     assert isinstance(result.error, AuthFailed)
     assert "KEY_OF_THE_TEST" in result.error.message
-    assert "wrong-and-secret" not in f"{result!r} {result.error.details} {sdk._settings}"
+    assert "wrong-and-secret" not in f"{result!r} {result.error.details} {sdk._configs}"
 
 
 @each_vendor

@@ -19,6 +19,7 @@ class Vendor:
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.refused: list[str] = []
+        self.keys: list[str] = []
         self.released = threading.Event()
         self._turns: list[Turn] = []
         self._lock = threading.Lock()
@@ -31,6 +32,7 @@ class Vendor:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 vendor.bodies.append(body)
+                vendor.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
                 if problem := unpaired(body["messages"]):
                     vendor.refused.append(problem)
                     self._json(

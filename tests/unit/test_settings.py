@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.errors import ModelNotFound, NoApiKey
-from agent_host.core.model import Limits, RuntimeOptions
-from agent_host.credentials import SECRET_VARIABLES, VENDORS, read_credentials
+from agent_host.core.model import JsonObject, Limits, RuntimeOptions
+from agent_host.credentials import EDITOR, KEYRING, SECRET_VARIABLES, VENDORS, read_credentials
 from agent_host.permissions.rules import read_rules
 from agent_host.settings import (
     DEFAULT_LIMITS,
@@ -15,6 +15,7 @@ from agent_host.settings import (
     load_settings,
     log_folder,
     session_store,
+    split_keys,
     state_dirs,
 )
 
@@ -252,6 +253,40 @@ def test_what_a_model_needs() -> None:
     for wrong in ("gpt", "openia/x", "openai/", "/x", "scripted/"):
         with pytest.raises(ModelNotFound):
             found.require(wrong)
+
+
+def test_the_editors_key_comes_before_the_environments_and_that_before_the_keyrings() -> None:
+    environ = {"OPENAI_API_KEY": "from-environment"}
+    found = read_credentials(environ, {"openai": "from-editor"}, ["openai", "gemini"])
+    openai, gemini = found.of("openai"), found.of("gemini")
+    assert openai is not None
+    assert gemini is not None
+    assert (openai.key, openai.key_source) == ("from-editor", EDITOR)
+    assert openai.unused == ("OPENAI_API_KEY", KEYRING)
+    assert (gemini.key, gemini.key_source, gemini.usable) == (None, KEYRING, True)
+    assert read_credentials({}, stored=["gemini"]).default_model().startswith("gemini/")
+
+
+GIVEN: JsonObject = {"role": "coder", "keys": {"openai": "sk-1", "opnai": "sk-2", "gemini": 3}}
+
+
+@pytest.mark.parametrize("options", [GIVEN, {"agentHost": GIVEN}])
+def test_keys_are_taken_out_of_the_editors_options(options: JsonObject) -> None:
+    keys, rest = split_keys(options)
+    assert keys == {"openai": "sk-1"}
+    assert "sk-" not in str(rest)
+    settings, problems = load_settings({}, [rest])
+    assert settings.role == "coder"
+    assert [problem.name for problem in problems] == ["keys", "keys"]
+    assert "'opnai', which is not used" in problems[0].reason
+
+
+def test_a_key_in_a_settings_file_is_reported_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text("keys:\n  openai: sk-secret\n")
+    _, (problem,) = load_settings({"AGENT_HOST_HOME": str(tmp_path)})
+    assert "agent-host auth set" in problem.sentence
+    assert "sk-secret" not in problem.sentence
 
 
 def test_each_vendor_is_listed_with_its_source_or_what_to_do() -> None:
