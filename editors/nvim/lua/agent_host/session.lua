@@ -110,8 +110,14 @@ function Session:_run(prompt, opts)
   by_run[run_id], self.run, self.last_run, self.problem = self, run_id, run_id, nil
   if self.title == 'new session' then self.title = text.line(prompt, 60) end
   self.transcript:change(function() self.render:user(prompt) end)
-  local params = { prompt = prompt, runId = run_id, sessionId = self.id, role = self.role, model = self.model }
-  if opts.context and #opts.context > 0 then params.context = opts.context end
+  local params = {
+    prompt = prompt,
+    runId = run_id,
+    sessionId = self.id,
+    role = self.role,
+    model = self.model,
+    context = opts.context and #opts.context > 0 and opts.context or nil,
+  }
   self:_spin()
   client.request(self.root, 'agent/run', params, function(problem, answer)
     if answer and not self.id then self.id = answer.sessionId end

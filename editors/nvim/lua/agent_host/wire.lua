@@ -21,7 +21,7 @@ M.requests = {
 
 ---What the host sends; the keys of our answers.
 M.answers = {
-  ['agent/ask'] = { 'optionId', 'reason' },
+  ['agent/ask'] = { 'optionId', 'reason', 'accepted' },
   ['agent/save'] = { 'saved' },
   ['agent/diagnostics'] = { 'diagnostics' },
 }
