@@ -199,6 +199,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
         clock=_SystemClock(),
         new_id=_new_id,
         workspace=lambda: workspace.key,
+        show=shown,
     )
 
 

@@ -42,7 +42,8 @@ class Delta:
 class RunResult:
     """How a run ended. `status`: completed, stopped, failed, limit or refused.
 
-    `error` is `{error, code}` of a failed run; `raw` the whole answer.
+    `diff` is all that it changed, unified; `error` is `{error, code}` of a failed run; `raw` the
+    whole answer.
     """
 
     session_id: str
@@ -51,6 +52,7 @@ class RunResult:
     output: str
     usage: JsonObject
     edits: Sequence[JsonObject]
+    diff: str
     error: JsonObject | None
     raw: JsonObject
 
@@ -64,6 +66,7 @@ class RunResult:
             output=as_text(raw.get("output")),
             usage=as_object(raw.get("usage")),
             edits=as_objects(raw.get("edits")),
+            diff=as_text(as_object(raw.get("diff")).get("text")),
             error=as_object(raw.get("error")) or None,
             raw=raw,
         )

@@ -110,6 +110,22 @@ class FileEdit:
     kind: EditKind
 
 
+@dataclass(frozen=True, slots=True)
+class OmittedFile:
+    """A file that a diff leaves out, and why."""
+
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """All that a run changed, unified; `omitted` are changed files that are not in it."""
+
+    text: str
+    omitted: tuple[OmittedFile, ...] = ()
+
+
 # ---- files and commands, as the action server tells them
 
 

@@ -7,7 +7,7 @@ A run begins with Started and ends with exactly one Ended. Not here: numbering a
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_host.core.actions import OutputStream, Risk
+from agent_host.core.actions import OmittedFile, OutputStream, Risk
 from agent_host.core.model import JsonObject, Origin, RunStatus, ToolStatus, Usage
 from agent_host.core.permission import Option
 
@@ -122,6 +122,14 @@ class Omitted:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """All that the run changed, told once before its end; `text` is one unified diff."""
+
+    text: str
+    omitted: tuple[OmittedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     status: RunStatus
     reason: str | None = None
@@ -144,6 +152,7 @@ Delta = (
     | Logged
     | Retried
     | Omitted
+    | Compared
     | Ended
 )
 

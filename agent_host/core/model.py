@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from agent_host.core.actions import FileEdit
+from agent_host.core.actions import FileEdit, RunDiff
 from agent_host.core.document import Range
 from agent_host.core.permission import Rule
 
@@ -217,7 +217,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended; `limit` names the limit of status limit."""
+    """How a run ended; `limit` names the limit of status limit; `diff` None: nothing changed."""
 
     session_id: str
     run_id: str
@@ -228,6 +228,7 @@ class RunResult:
     failure: Failure | None = None
     limit: LimitName | None = None
     reason: str | None = None
+    diff: RunDiff | None = None
 
 
 SessionState = Literal["idle", "running", "needsInput", "stopping"]

@@ -6,11 +6,13 @@ Not here: checking what came in (wire.py has done that), the fast way of text (d
 from collections.abc import Callable, Sequence
 from typing import assert_never, cast
 
+from agent_host.core.actions import OmittedFile, RunDiff
 from agent_host.core.document import Position, Range
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import (
     Answered,
     Asked,
+    Compared,
     Delta,
     Edited,
     Ended,
@@ -167,10 +169,19 @@ def run_answer(result: RunResult) -> wire.RunAnswer:
         output=result.output,
         usage=usage(result.usage),
         edits=[wire.FileEditWire(uri=edit.uri, kind=edit.kind) for edit in result.edits],
+        diff=_diff(result.diff) if result.diff else None,
         error=wire.FailureWire(error=failure.message, code=failure.code) if failure else None,
         limit=result.limit,
         reason=result.reason,
     )
+
+
+def _diff(diff: RunDiff) -> wire.DiffWire:
+    return wire.DiffWire(text=diff.text, omitted=_omitted(diff.omitted))
+
+
+def _omitted(files: Sequence[OmittedFile]) -> list[wire_delta.OmittedFileWire]:
+    return [wire_delta.OmittedFileWire(uri=file.uri, reason=file.reason) for file in files]
 
 
 def status_answer(status: HostStatus, version: str) -> wire.StatusAnswer:
@@ -273,7 +284,7 @@ def option(choice: Option) -> wire_delta.OptionWire:
 def delta(step: Delta) -> wire_delta.DeltaWire:
     """One step of a run; the fields are the same, the names are the wire's."""
     match step:
-        case Started() | Ended():
+        case Started() | Compared() | Ended():
             return _boundary_delta(step)
         case ToolRequested() | Asked() | Answered() | ToolOutput() | ToolFinished() | Edited():
             return _tool_delta(step)
@@ -281,10 +292,12 @@ def delta(step: Delta) -> wire_delta.DeltaWire:
             return _spoken_delta(step)
 
 
-def _boundary_delta(step: Started | Ended) -> wire_delta.DeltaWire:
+def _boundary_delta(step: Started | Compared | Ended) -> wire_delta.DeltaWire:
     match step:
         case Started():
             return wire_delta.StartedDelta(role=step.role, model=step.model, runtime=step.runtime)
+        case Compared():
+            return wire_delta.DiffDelta(text=step.text, omitted=_omitted(step.omitted))
         case Ended():
             return wire_delta.EndedDelta(
                 status=step.status,

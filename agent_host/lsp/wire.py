@@ -22,7 +22,7 @@ from agent_host.lsp import wire_ask as wa
 from agent_host.lsp import wire_session as ws
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
-from agent_host.lsp.wire_delta import AgentDelta, Status, UsageWire
+from agent_host.lsp.wire_delta import AgentDelta, OmittedFileWire, Status, UsageWire
 
 # ---- what an editor asks
 
@@ -173,6 +173,13 @@ class FileEditWire(Told):
     kind: Literal["create", "change", "delete"]
 
 
+class DiffWire(Told):
+    """All that the run changed, unified; `omitted` are changed files that are not in it."""
+
+    text: str
+    omitted: list[OmittedFileWire]
+
+
 class FailureWire(Told):
     """`error` is one sentence that says what to do."""
 
@@ -181,7 +188,10 @@ class FailureWire(Told):
 
 
 class RunAnswer(Told):
-    """`error` comes with status failed, `limit` with status limit, `reason` with refused."""
+    """`error` comes with status failed, `limit` with status limit, `reason` with refused.
+
+    No `diff`: the run has changed nothing.
+    """
 
     session_id: str
     run_id: str
@@ -189,6 +199,7 @@ class RunAnswer(Told):
     output: str
     usage: UsageWire
     edits: list[FileEditWire]
+    diff: DiffWire | None = None
     error: FailureWire | None = None
     limit: (
         Literal["maxTurns", "maxCostUsd", "wallSeconds", "inactivitySeconds", "denials"] | None

@@ -154,6 +154,21 @@ class OmittedDelta(Told):
     size: int
 
 
+class OmittedFileWire(Told):
+    """A changed file that a diff leaves out, and why."""
+
+    uri: str
+    reason: str
+
+
+class DiffDelta(Told):
+    """All that the run changed as one unified diff; comes before `ended`, if anything changed."""
+
+    kind: Literal["diff"] = "diff"
+    text: str
+    omitted: list[OmittedFileWire]
+
+
 class EndedDelta(Told):
     """Always the last, exactly once."""
 
@@ -179,6 +194,7 @@ DeltaWire = Annotated[
     | LogDelta
     | RetryDelta
     | OmittedDelta
+    | DiffDelta
     | EndedDelta,
     Field(discriminator="kind"),
 ]

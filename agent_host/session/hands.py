@@ -35,6 +35,9 @@ READ_LINES = 2000
 
 SEARCH_MATCHES = 200
 
+MOST_KEPT = 10 * 1024 * 1024
+"""Bytes of a deleted file that are kept in the ledger; larger ones are in the trash alone."""
+
 PlainAction = (
     ReadFile
     | ListDirectory
@@ -162,10 +165,12 @@ class Hands:
         if facts is None or facts.identity is None:
             raise ActionFailed("not_found", f"There is no {action.path}.")
         data = None
-        if facts.kind == "file" and facts.size <= 10 * 1024 * 1024:
+        if facts.kind == "file" and facts.size <= MOST_KEPT:
             data = (await self._actions.read(action.path)).data
         uri = path_to_uri(facts.true_path)
-        entry = await ledger.planned(uri, data, None, open=False, kind="delete")
+        entry = await ledger.planned(
+            uri, data, None, open=False, kind="delete", before_sha256=facts.sha256
+        )
         try:
             trash = await self._actions.delete(action.path, identity=facts.identity)
         except ActionFailed:

@@ -5,9 +5,25 @@ A change that the store could not keep is made all the same, and named when the 
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agent_host.core.actions import EditKind, FileEdit
 from agent_host.core.records import EditRecord, SessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A change that was made. Hashes are None where there was no file, and for directories."""
+
+    uri: str
+    kind: EditKind
+    before_sha256: str | None
+    after_sha256: str | None
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it was a directory that was made or deleted."""
+        return self.before_sha256 is None and self.after_sha256 is None
 
 
 class Ledger:
@@ -28,7 +44,8 @@ class Ledger:
         self._new_id = new_id
         self._now = now
         self._kinds: dict[str, EditKind] = {}
-        self._waiting: dict[str, tuple[str, EditKind]] = {}
+        self._waiting: dict[str, Made] = {}
+        self.made: list[Made] = []
 
     @property
     def edits(self) -> tuple[FileEdit, ...]:
@@ -43,8 +60,12 @@ class Ledger:
         *,
         open: bool,  # noqa: A002 - whether the document is open is what it says
         kind: EditKind | None = None,
+        before_sha256: str | None = None,
     ) -> str:
-        """Write down a change that is about to be made; returns its id for `settled`."""
+        """Write down a change that is about to be made; returns its id for `settled`.
+
+        `before_sha256`: of what was there, where its bytes are too many to be kept.
+        """
         edit_id = self._new_id()
         kind = kind or ("create" if before is None else "delete" if after is None else "change")
         record = EditRecord(
@@ -54,20 +75,21 @@ class Ledger:
             uri=uri,
             kind=kind,
             place="document" if open else "disk",
-            before_sha256=_hash(before),
+            before_sha256=_hash(before) or before_sha256,
             after_sha256=_hash(after),
             at=self._now(),
         )
         await self._store.record_edit(record, before, after)
-        self._waiting[edit_id] = (uri, kind)
+        self._waiting[edit_id] = Made(uri, kind, record.before_sha256, record.after_sha256)
         return edit_id
 
     def settled(self, edit_id: str, *, made: bool, trash_id: str | None = None) -> None:
         """Say whether the change was made."""
-        uri, kind = self._waiting.pop(edit_id)
+        done = self._waiting.pop(edit_id)
         self._store.update_edit(edit_id, "applied" if made else "failed", trash_id=trash_id)
         if made:
-            self._kinds[uri] = _merged(self._kinds.get(uri), kind)
+            self.made.append(done)
+            self._kinds[done.uri] = _merged(self._kinds.get(done.uri), done.kind)
 
 
 def _merged(earlier: EditKind | None, later: EditKind) -> EditKind:

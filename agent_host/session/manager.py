@@ -44,7 +44,7 @@ _ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """Who the sessions work with; `asker` makes the asker of one session."""
+    """Who the sessions work with; `asker` makes the asker of one session, `show` a path short."""
 
     editor: Editor
     store: SessionStore
@@ -57,6 +57,7 @@ class Staff:
     clock: Clock
     new_id: Callable[[], str]
     workspace: Callable[[], str]
+    show: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,7 @@ class SessionManager:
             new_id=staff.new_id,
             remember=session.remember,
             take_steering=session.pending.take_now,
+            show=staff.show,
         )
 
     async def _resume(self, session: Session) -> None:

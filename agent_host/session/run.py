@@ -8,10 +8,11 @@ of it is left when `execute` returns.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent_host.core.actions import RunDiff
 from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
-from agent_host.core.events import Delta, Ended, Started, Text, ToolRequested, Used
+from agent_host.core.events import Compared, Delta, Ended, Started, Text, ToolRequested, Used
 from agent_host.core.model import (
     Failure,
     JsonObject,
@@ -34,6 +35,7 @@ from agent_host.session.gate import Crew, Gate, Scene
 from agent_host.session.ledger import Ledger
 from agent_host.session.sink import Sink
 from agent_host.session.watchdog import Watchdog
+from agent_host.session.whole_diff import whole_diff
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,8 @@ class Plan:
 class Surroundings:
     """What a run works with; `remember` keeps items of the conversation for the session.
 
-    `take_steering` gives what the user has said to this run since it began.
+    `take_steering` gives what the user has said to this run since it began; `show` makes a true
+    path short.
     """
 
     editor: Editor
@@ -72,6 +75,7 @@ class Surroundings:
     new_id: Callable[[], str]
     remember: Callable[[Sequence[JsonObject]], None]
     take_steering: Callable[[], tuple[PromptPart, ...]]
+    show: Callable[[str], str]
 
 
 class Run:
@@ -117,12 +121,16 @@ class Run:
             # Whatever broke, the editor is told that the run has ended.
             log.exception("run %s broke", plan.run_id)
             self._outcome = _broke()
-        result = self._result(self._early or self._outcome or _nothing())
+        diff = await whole_diff(self._ledger.made, self._around.store, self._around.show)
+        result = self._result(self._early or self._outcome or _nothing(), diff)
+        if diff is not None:
+            self._tell(self._tool, Compared(diff.text, diff.omitted))
         reason = result.reason or (result.failure.message if result.failure else None)
         ended = Ended(result.status, reason, self._sink.exit_code, self._sink.signal)
         self._tell(self._system, ended)
         # After its last delta: a run that is stored as ended is stored whole.
-        self._around.store.end_run(result)
+        # The store has the diff already, as a delta.
+        self._around.store.end_run(replace(result, diff=None))
         editor.end_progress(plan.run_id, _farewell(result))
         return result
 
@@ -257,7 +265,7 @@ class Run:
             self._usage = usage
             self._tell(self._system, Used(usage))
 
-    def _result(self, outcome: RuntimeResult) -> RunResult:
+    def _result(self, outcome: RuntimeResult, diff: RunDiff | None) -> RunResult:
         failure = None
         if outcome.error is not None:
             failure = Failure(outcome.error.code, outcome.error.message)
@@ -271,6 +279,7 @@ class Run:
             failure=failure,
             limit=outcome.limit,
             reason=outcome.reason,
+            diff=diff,
         )
 
 

@@ -125,6 +125,7 @@ class Stage:
             clock=self.clock,
             new_id=lambda: f"id{next(ids)}",
             workspace=lambda: hashlib.sha256(ROOT.encode()).hexdigest(),
+            show=lambda path: path.removeprefix(ROOT + "/"),
         )
         self.manager = SessionManager(staff, self.tasks)
 

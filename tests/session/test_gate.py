@@ -7,7 +7,15 @@ from typing import NoReturn
 import pytest
 
 from agent_host.core.actions import Command, CommandResult
-from agent_host.core.events import Asked, Edited, ToolFinished, ToolOutput, ToolRequested
+from agent_host.core.events import (
+    Asked,
+    Compared,
+    Edited,
+    Text,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+)
 from agent_host.core.model import ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question, Rule
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
@@ -35,7 +43,7 @@ async def test_an_allowed_edit_is_shown_asked_and_made(tmp_path: Path) -> None:
         assert host.actions.files["/w/a.txt"] == b"new\r\nrest"
         kinds = [type(delta) for delta in host.told()[1:-1]]
         assert kinds[:3] == [ToolRequested, Edited, Asked]
-        assert kinds[-3:-1] == [Edited, ToolFinished]
+        assert kinds[-4:] == [Edited, ToolFinished, Text, Compared]
         (question,) = host.editor.questions
         assert "/w/a.txt" in question.title
         assert question.diff is not None

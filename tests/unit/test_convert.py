@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from agent_host.core import events
-from agent_host.core.actions import ActionServerStatus, FileEdit
+from agent_host.core.actions import ActionServerStatus, FileEdit, OmittedFile, RunDiff
 from agent_host.core.document import Position, Range
 from agent_host.core.errors import SessionBusy
 from agent_host.core.events import NumberedDelta
@@ -99,6 +99,14 @@ DELTAS: tuple[tuple[events.Delta, dict[str, Any]], ...] = (
     (events.Logged("stderr", "x"), {"kind": "log", "source": "stderr", "text": "x"}),
     (events.Retried("busy", 1.5), {"kind": "retry", "reason": "busy", "waitSeconds": 1.5}),
     (events.Omitted("output", 7), {"kind": "omitted", "what": "output", "size": 7}),
+    (
+        events.Compared("@@", (OmittedFile("file:///b", "it is large"),)),
+        {
+            "kind": "diff",
+            "text": "@@",
+            "omitted": [{"uri": "file:///b", "reason": "it is large"}],
+        },
+    ),
     (events.Ended("completed"), {"kind": "ended", "status": "completed"}),
     (
         events.Ended("failed", "crashed", 1, "KILL"),
@@ -228,6 +236,7 @@ def test_run_answer() -> None:
         USAGE,
         (FileEdit("file:///a", "create"),),
         failure=Failure("no_api_key", "Set a key."),
+        diff=RunDiff("@@"),
     )
     assert convert.run_answer(result).json_object() == {
         "sessionId": "s",
@@ -236,6 +245,7 @@ def test_run_answer() -> None:
         "output": "out",
         "usage": USAGE_JSON,
         "edits": [{"uri": "file:///a", "kind": "create"}],
+        "diff": {"text": "@@", "omitted": []},
         "error": {"error": "Set a key.", "code": "no_api_key"},
     }
     limited = RunResult("s", "r", "limit", "", Usage(), limit="maxTurns")
