@@ -9,7 +9,7 @@ The floors; imports go down only, names on one line don't know each other:
     app
     lsp
     session
-    runtimes | permissions | editing | actions | roles | store | tools | usage | settings
+    runtimes | permissions | editing | actions | roles | store | tools | usage | settings | guidance
     process | fields | credentials | keychain
     core | action_server
     action_wire

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "doctor": "say what is set up and what is missing",
     "roles": "list the roles, and what is wrong with broken ones",
     "auth": "keep a vendor's key in the OS keyring, or forget it",
+    "guidance": "list the instructions, skills and prompt files, and what is wrong with them",
     "models": "list the vendors' models that can be used",
     "sessions": "list, show, export, import, rename or delete kept sessions",
     "explain": "say how an action would be judged here, and by which rule",

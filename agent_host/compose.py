@@ -21,13 +21,15 @@ from agent_host.actions.client import ActionClient
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
-from agent_host.app.diagnostics import RoleDiagnostics
+from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
+from agent_host.core.guidance import Guidance
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoreProblem
 from agent_host.credentials import KEYRING
+from agent_host.guidance.reader import GuidanceReader
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
 from agent_host.lsp.editor import LspEditor
@@ -103,7 +105,8 @@ def make_host(edge: Edge) -> Host:
             manager=manager,
             library=library,
             commands=Commands(library, base.grants, base.trust, lambda: workspace.roots),
-            diagnostics=RoleDiagnostics(edge.notify, read_rules),
+            diagnostics=FileDiagnostics(edge.notify, workspace.file_problems),
+            guidance=base.guidance,
             runtimes=RUNTIMES,
             action_server=actions.status,
             start_actions=actions.start,
@@ -135,6 +138,7 @@ class _Base:
             narrow_rules=partial(read_rules, narrow_only=True),
             sandbox=lambda: self.actions.status().sandbox,
         )
+        self.guidance = GuidanceReader(self.workspace.guidance_places)
 
 
 class _NothingOpen:
@@ -143,6 +147,14 @@ class _NothingOpen:
     def document(self, uri_or_path: str) -> None:
         """None is open."""
         del uri_or_path
+
+
+def guidance_of(folder: Path) -> Guidance:
+    """What holds for a run in a folder. Raises AgentHostError for settings that can't be read."""
+    base = _Base(dict(os.environ))
+    base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])
+    base.workspace.reload()
+    return base.guidance.read_now(str(folder))
 
 
 async def explained(action: SingleAction, role: str | None, folder: Path) -> Judged:
@@ -191,6 +203,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
             roots=lambda: workspace.roots,
             runtimes=lambda: RUNTIMES,
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
+            guidance=base.guidance,
         ),
         asker=lambda session_id: Asker(
             session_id, editor, store, base.grants, base.trust, ignored=workspace.brings

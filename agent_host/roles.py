@@ -210,6 +210,7 @@ def _role_of(
         limits=limits_of(fields.mapping("limits")),
         rules=rules_of(fields, source, parse_rules),
         may_call=_may_call(fields),
+        knows=_knows(fields),
     )
     capabilities.finish()
     fields.finish()
@@ -256,6 +257,22 @@ def _may_call(fields: Fields) -> tuple[str, ...]:
             names.append(name)
         else:
             fields.report("agents", f"has `{name}`, which can't be a role's name.", item.line)
+    return tuple(dict.fromkeys(names))
+
+
+def _knows(fields: Fields) -> tuple[str, ...] | None:
+    if fields.get("skills") is None:
+        return None
+    names: list[str] = []
+    for item in fields.texts("skills"):
+        name = str(item.value)
+        if _NAME.fullmatch(name):
+            names.append(name)
+        else:
+            reason = f"has `{name}`, which can't be the name of a SKILL.md folder."
+            if name in SKILLS or name.startswith("mcp:"):
+                reason = f"has `{name}`: what a role may do stands in `capabilities.skills`."
+            fields.report("skills", reason, item.line)
     return tuple(dict.fromkeys(names))
 
 

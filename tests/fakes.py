@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import posixpath
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_host.core.actions import (
@@ -20,6 +20,7 @@ from agent_host.core.actions import (
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import NumberedDelta
+from agent_host.core.guidance import Guidance, Instructions, Skill
 from agent_host.core.model import ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import (
@@ -290,6 +291,35 @@ def answering(text: str, *calls: ToolCall) -> tuple[Story, list[ToolResult]]:
         return RuntimeResult("completed", text)
 
     return story, results
+
+
+@dataclass
+class FakeGuidance:
+    """Guidance in memory; `nested` gives the AGENTS.md of folders, by their path."""
+
+    guidance: Guidance = field(default_factory=Guidance)
+    nested: dict[str, str] = field(default_factory=dict[str, str])
+    files: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def read(self, cwd: str) -> Guidance:
+        del cwd
+        return self.guidance
+
+    async def beside(self, path: str, known: Collection[str]) -> tuple[Instructions, ...]:
+        return tuple(
+            Instructions(f"{folder}/AGENTS.md", folder, text)
+            for folder, text in sorted(self.nested.items())
+            if path.startswith(f"{folder}/") and f"{folder}/AGENTS.md" not in known
+        )
+
+    async def skill_file(self, skill: Skill, name: str) -> str:
+        if name not in self.files:
+            raise ActionFailed("not_found", f"The skill {skill.name} has no file {name}.")
+        return self.files[name]
+
+    async def skill_files(self, skill: Skill) -> tuple[str, ...]:
+        del skill
+        return tuple(self.files)
 
 
 class FakeClock:

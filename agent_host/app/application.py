@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent_host.app.commands import Commands
-from agent_host.app.diagnostics import RoleDiagnostics
+from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
 from agent_host.core.errors import ActionFailed, AgentHostError, StoreFailed
+from agent_host.core.guidance import Guidance, GuidanceSource
 from agent_host.core.model import JsonObject, ModelInfo, PromptPart, RunRequest, RunResult
 from agent_host.core.ports import Actions
 from agent_host.core.records import SessionStore
@@ -53,7 +54,8 @@ class Parts:
     manager: SessionManager
     library: Library
     commands: Commands
-    diagnostics: RoleDiagnostics
+    diagnostics: FileDiagnostics
+    guidance: GuidanceSource
     runtimes: tuple[str, ...]
     action_server: Callable[[], ActionServerStatus]
     start_actions: Callable[[], Coroutine[object, object, None]]
@@ -156,6 +158,11 @@ class Application:
         shelf = await self._parts.workspace.roles()
         return RoleList(tuple(shelf.roles.values()), shelf.problems)
 
+    async def guidance(self) -> Guidance:
+        """Instructions, skills and prompt files, and what is wrong with broken ones."""
+        roots = self._parts.workspace.roots
+        return await self._parts.guidance.read(roots[0] if roots else "/")
+
     async def models(self) -> Sequence[ModelInfo]:
         """The vendors' models, and why some can't be used."""
         return self._parts.workspace.credentials.models()
@@ -210,15 +217,14 @@ class Application:
     def did_close(self, uri: str) -> None:
         document = self._parts.documents.find(uri)
         self._parts.documents.did_close(uri)
-        if document and document.path and self._parts.workspace.is_role_file(document.path):
-            self._parts.diagnostics.clear(uri)
+        self._parts.diagnostics.clear(document.uri if document else uri)
 
     def did_save(self, uri: str) -> None:
         self._parts.documents.did_save(uri)
 
     def _diagnose(self, uri: str) -> None:
         document = self._parts.documents.find(uri)
-        if document and document.path and self._parts.workspace.is_role_file(document.path):
+        if document and document.path and document.path.endswith(".md"):
             self._parts.diagnostics.show(document.uri, document.path, document.text)
 
     # ---- the workspace

@@ -10,16 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from agent_host.core.actions import PathFacts
+from agent_host.core.guidance import GuidanceProblem
 from agent_host.core.model import JsonObject, Role, RoleProblem
 from agent_host.core.records import workspace_key
 from agent_host.core.uris import uri_to_path
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.fields.reader import ParseRules
+from agent_host.guidance.files import MayRead
+from agent_host.guidance.parsing import parse_prompt, parse_skill
+from agent_host.guidance.reader import WORKSPACE_FOLDERS, Place, brought, kind_of
 from agent_host.keychain import Keychain
 from agent_host.lsp.host import Folder
 from agent_host.permissions import paths
+from agent_host.permissions.engine import judge
 from agent_host.permissions.grants import GrantBook
-from agent_host.permissions.subject import Policy
+from agent_host.permissions.paths import is_secret
+from agent_host.permissions.subject import Policy, Subject
 from agent_host.permissions.trust import TrustBook
 from agent_host.roles import (
     WORKSPACE_FOLDER,
@@ -27,11 +34,15 @@ from agent_host.roles import (
     RoleShelf,
     packaged_roles,
     read_roles,
+    role_problems,
 )
 from agent_host.settings import SettingProblem, Settings, StateDirs, load_settings, split_keys
 
 MOUNTING = "bubblewrap"
 """The sandbox that can hide files and lay unsaved text over them."""
+
+_READER = Role("guidance", "", "", "", "", skills=frozenset({"fs.read"}))
+"""For whom the guidance of a workspace is read."""
 
 NOT_TRUSTED = "The workspace is not trusted yet, so its roles are not used."
 
@@ -105,7 +116,48 @@ class Workspace:
     def brings(self, root: str) -> tuple[str, ...]:
         """What trusting a folder would bring into use."""
         folder = Path(root, WORKSPACE_FOLDER)
-        return tuple(f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
+        roles = (f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
+        return (*roles, *brought(root))
+
+    # ---- guidance
+
+    def guidance_places(self) -> tuple[Place, ...]:
+        """Where guidance is looked for, the user's own first."""
+        own = Place(None, (self._dirs.config,), trusted=True, may_read=is_secret)
+        theirs = (
+            Place(
+                root,
+                tuple(Path(root, name) for name in WORKSPACE_FOLDERS),
+                trusted=self.trusted(root),
+                may_read=self._reader(root),
+            )
+            for root in self._roots
+        )
+        return (own, *theirs)
+
+    def file_problems(self, path: str, text: str) -> Sequence[RoleProblem | GuidanceProblem] | None:
+        """What is wrong with the text of a role, skill or prompt file; None for other files."""
+        if self.is_role_file(path):
+            return role_problems(path, text, self._parse_rules)
+        theirs = (Path(root, name) for root in self._roots for name in WORKSPACE_FOLDERS)
+        match kind_of(path, (self._dirs.config, *theirs)):
+            case "skill":
+                return parse_skill(path, text)[2]
+            case "prompt":
+                return parse_prompt(path, text)[2]
+            case _:
+                return None
+
+    def _reader(self, root: str) -> MayRead:
+        """Judges the reading of guidance as an agent's reading would be; what is asked is not."""
+        policy = self.policy(_READER, "", root)
+
+        def refused(true_path: str) -> str | None:
+            subject = Subject("fs.read", true_path, PathFacts(true_path, true_path, "file"))
+            decision = judge(subject, policy)
+            return None if decision.verdict == "allow" else decision.reason
+
+        return refused
 
     # ---- settings
 

@@ -93,10 +93,18 @@ class OpenInEditor:
     line: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UseSkill:
+    """The text of a skill, or of a file in its folder (by its name there)."""
+
+    name: str
+    file: str | None = None
+
+
 FileAction = (
     ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
 )
-SingleAction = FileAction | RunCommand | OpenInEditor
+SingleAction = FileAction | RunCommand | OpenInEditor | UseSkill
 """What is judged as one."""
 Action = SingleAction | EditFiles
 

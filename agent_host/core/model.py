@@ -123,7 +123,10 @@ def _sum_of_costs(one: Usage, other: Usage) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A Markdown role file, read and found whole. `sha256` is of the file's bytes."""
+    """A Markdown role file, read and found whole. `sha256` is of the file's bytes.
+
+    `skills` are kinds of actions; `knows` names the SKILL.md that it is told of, None: all.
+    """
 
     name: str
     description: str
@@ -137,6 +140,7 @@ class Role:
     rules: tuple[Rule, ...] = ()
     may_call: tuple[str, ...] = ()
     runtime: str | None = None
+    knows: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ METHODS = (
     "agent/status",
     "agent/roles",
     "agent/models",
+    "agent/guidance",
+    "agent/prompts",
     "agent/session/list",
     "agent/session/load",
     "agent/session/fork",

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
 from agent_host.core.events import NumberedDelta
+from agent_host.core.guidance import Guidance
 from agent_host.core.model import (
     JsonObject,
     ModelInfo,
@@ -176,6 +177,10 @@ class Host(Protocol):
 
     async def roles(self) -> RoleList:
         """The roles that can be used, and the broken ones."""
+        ...
+
+    async def guidance(self) -> Guidance:
+        """Instructions, skills and prompt files, and what is wrong with broken ones."""
         ...
 
     async def models(self) -> Sequence[ModelInfo]:

@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 from agent_host import __version__
 from agent_host.core.errors import InvalidRequest
 from agent_host.core.model import JsonObject
-from agent_host.lsp import convert, convert_session, standard, wire
+from agent_host.lsp import convert, convert_guidance, convert_session, standard, wire
 from agent_host.lsp.capabilities import COMMANDS, initialize_result
 from agent_host.lsp.host import Folder, Host, MakeHost
 from agent_host.lsp.json_values import is_object
@@ -91,6 +91,8 @@ class Server:
         self._on("agent/status", wire.NoParams, self._status)
         self._on("agent/roles", wire.NoParams, self._roles)
         self._on("agent/models", wire.NoParams, self._models)
+        self._on("agent/guidance", wire.NoParams, self._guidance)
+        self._on("agent/prompts", wire.NoParams, self._prompts)
         SessionMethods(self._library).register(self._on)
         self._on("workspace/executeCommand", standard.ExecuteCommand, self._command)
         self._on("textDocument/codeAction", standard.CodeAction, self._code_actions)
@@ -198,6 +200,12 @@ class Server:
     async def _models(self, _: wire.NoParams) -> Told:
         host = await self._ready()
         return convert.models_answer(await host.models())
+
+    async def _guidance(self, _: wire.NoParams) -> Told:
+        return convert_guidance.guidance_answer(await (await self._ready()).guidance())
+
+    async def _prompts(self, _: wire.NoParams) -> Told:
+        return convert_guidance.prompts_answer(await (await self._ready()).guidance())
 
     # ---- commands, actions and lenses
 

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
 from agent_host.lsp import wire_ask as wa
+from agent_host.lsp import wire_guidance as wg
 from agent_host.lsp import wire_session as ws
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
@@ -324,6 +325,8 @@ METHODS: Mapping[str, Method] = {
     "agent/status": Method("editor", NoParams, StatusAnswer),
     "agent/roles": Method("editor", NoParams, RolesAnswer),
     "agent/models": Method("editor", NoParams, ModelsAnswer),
+    "agent/guidance": Method("editor", NoParams, wg.GuidanceAnswer),
+    "agent/prompts": Method("editor", NoParams, wg.PromptsAnswer),
     "agent/session/list": Method("editor", ws.ListSessionsParams, ws.ListSessionsAnswer),
     "agent/session/load": Method("editor", ws.LoadSessionParams, ws.LoadSessionAnswer),
     "agent/session/fork": Method("editor", ws.ForkSessionParams, ws.ForkSessionAnswer),

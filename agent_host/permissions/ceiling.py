@@ -21,7 +21,8 @@ SKILLS: dict[str, str] = {
     "terminal.run": "terminal",
     "editor.open": "editor.open",
 }
-"""The skill that an action needs. Tools of MCP servers need `mcp` or `mcp:<server>`."""
+"""The skill that an action needs. Tools of MCP servers need `mcp` or `mcp:<server>`, and what
+only reads from the host itself needs none."""
 
 HARMLESS = frozenset({"fs.read", "editor.open"})
 """Skills that a child keeps even if its parent lacks them: they change nothing."""
@@ -32,7 +33,7 @@ def offered(role: Role) -> frozenset[str]:
     return frozenset(
         action
         for action in ACTIONS
-        if SKILLS[action] in role.skills or (action == "terminal.run" and role.programs)
+        if SKILLS.get(action) in role.skills or (action == "terminal.run" and role.programs)
     )
 
 

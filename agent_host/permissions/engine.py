@@ -10,7 +10,13 @@ from typing import Literal
 from agent_host.core.permission import Decision, Rule
 from agent_host.permissions import ceiling, paths
 from agent_host.permissions.commands import judge_command
-from agent_host.permissions.matching import ACTIONS, Target, matches, names_exactly
+from agent_host.permissions.matching import (
+    ACTIONS,
+    FROM_HOST,
+    Target,
+    matches,
+    names_exactly,
+)
 from agent_host.permissions.subject import GrantKey, Policy, Subject, command_key
 from agent_host.permissions.verdicts import allow, ask, by_rule, deny, first_match, rules_of
 
@@ -29,7 +35,7 @@ def judge(subject: Subject, policy: Policy) -> Decision:
 
 def decide(subject: Subject, policy: Policy) -> Decision:
     """Decide; may raise on facts that are missing or faults inside. Callers use `judge`."""
-    for step in (_input, _canonical, _hard, _role, _trust, _denied):
+    for step in (_input, _from_host, _canonical, _hard, _role, _trust, _denied):
         if found := step(subject, policy):
             return found
     if subject.action == "terminal.run":
@@ -58,6 +64,16 @@ def _input(subject: Subject, policy: Policy) -> Decision | None:
         if path is not None and (reason := paths.sane(path)):
             return deny("input", reason)
     return None
+
+
+def _from_host(subject: Subject, policy: Policy) -> Decision | None:
+    """What the host itself gives out touches nothing; only rules of a person are against it."""
+    if subject.action not in FROM_HOST:
+        return None
+    for effect in ("deny", "ask"):
+        if found := _by(effect, subject, policy):
+            return found
+    return allow("default", "the agent host has it for agents")
 
 
 def _canonical(subject: Subject, policy: Policy) -> Decision | None:

@@ -23,8 +23,12 @@ ACTIONS = (
     "fs.delete",
     "terminal.run",
     "editor.open",
+    "skill.use",
 )
 """The actions that we know; those of MCP servers are called `mcp:<server>/<tool>`."""
+
+FROM_HOST = frozenset({"skill.use"})
+"""Those that only read what the host itself has for agents."""
 
 ANY_MORE = "..."
 _WILD = frozenset("*?[")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from agent_host.core.permission import Decision, EditPart, Option, Question
 from agent_host.permissions import paths, visible
 from agent_host.permissions.engine import folder_of
+from agent_host.permissions.matching import FROM_HOST
 from agent_host.permissions.subject import Policy, Scope, Subject
 
 STOP = Option("stop", "Stop", "stop")
@@ -123,6 +124,8 @@ def _wish(subject: Subject) -> str:
             return f"create {path}"
         case "fs.delete" if facts and facts.kind == "directory":
             return f"delete the directory {path} ({_contents(subject)})"
+        case action if action in FROM_HOST:
+            return f"read {visible.line(subject.uri or '?', _PATH_LENGTH)}"
         case action if action in _VERBS:
             return f"{_VERBS[action]} {path}"
         case _:

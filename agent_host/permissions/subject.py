@@ -19,6 +19,7 @@ from agent_host.core.actions import (
     RunCommand,
     SearchFiles,
     SingleAction,
+    UseSkill,
     WriteFile,
 )
 from agent_host.core.model import Role
@@ -140,7 +141,7 @@ class Policy:
         return self.sandbox in STRONG_SANDBOXES
 
 
-def action_name(action: SingleAction) -> str:
+def action_name(action: SingleAction) -> str:  # noqa: PLR0911 - one line for each action
     """The name by which rules, roles and people call an action."""
     match action:
         case ReadFile():
@@ -159,6 +160,8 @@ def action_name(action: SingleAction) -> str:
             return "terminal.run"
         case OpenInEditor():
             return "editor.open"
+        case UseSkill():
+            return "skill.use"
         case _:
             assert_never(action)
 

@@ -9,7 +9,15 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent_host.core.actions import EditFile, EditFiles, FileChange, SingleAction, WriteFile
+from agent_host.core.actions import (
+    Action,
+    EditFile,
+    EditFiles,
+    FileChange,
+    SingleAction,
+    UseSkill,
+    WriteFile,
+)
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import Delta, Edited, Logged
 from agent_host.core.model import Role, ToolCall, ToolResult
@@ -19,6 +27,7 @@ from agent_host.session.asker import Asker, Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
 from agent_host.session.changes import Changes
 from agent_host.session.edit_call import EditCall
+from agent_host.session.guide import Guide
 from agent_host.session.hands import Hands, PlainAction
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
@@ -33,12 +42,13 @@ MAX_DENIALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """For whom the gate stands."""
+    """For whom the gate stands, and what guides the run."""
 
     session_id: str
     run_id: str
     role: Role
     cwd: str
+    guide: Guide
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +159,15 @@ class Gate:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
+        return await self._guided(action, await self._done(life, action))
+
+    async def _guided(self, action: Action, result: ToolResult) -> ToolResult:
+        """The result, with the instructions for where it was that the model does not know yet."""
+        if result.status != "ok":
+            return result
+        return replace(result, text=result.text + await self._scene.guide.beside(action))
+
+    async def _done(self, life: CallLife, action: Action) -> ToolResult:
         if isinstance(action, WriteFile | EditFile | EditFiles):
             return await self._edit(life, action)
         life.move("judge")
@@ -195,7 +214,7 @@ class Gate:
         life.move("allow")
         return await self._permits.give(life, change)
 
-    async def _once(self, life: CallLife, action: PlainAction) -> ToolResult:
+    async def _once(self, life: CallLife, action: PlainAction | UseSkill) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
         verdict = judged.decision.verdict
         if self._closed:
@@ -210,6 +229,8 @@ class Gate:
             if not answer.allowed:
                 return denied(answer.reason, by_user=answer.by_user)
         life.move("allow")
+        if isinstance(action, UseSkill):
+            return await self._scene.guide.use(action)
         facts = judged.subject.facts
         asked = verdict == "ask"
         return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)

@@ -22,6 +22,7 @@ from agent_host.core.actions import (
     RunCommand,
     SearchFiles,
     SingleAction,
+    UseSkill,
     WriteFile,
 )
 from agent_host.core.document import Document
@@ -93,6 +94,8 @@ class Judge:
         match action:
             case RunCommand():
                 return await self._command(action)
+            case UseSkill(name):
+                return Subject("skill.use", uri=f"the skill {name}")
             case (
                 ReadFile(path)
                 | ListDirectory(path)

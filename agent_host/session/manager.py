@@ -224,6 +224,8 @@ class SessionManager:
             remember=session.remember,
             take_steering=session.pending.take_now,
             show=staff.show,
+            guidance=staff.planner.guidance,
+            told=session.told,
         )
 
     async def _resume(self, session: Session) -> None:
@@ -255,14 +257,14 @@ class SessionManager:
                     self._staff.workspace(),
                     now,
                     now,
-                    title=_title(plan.prompt),
+                    title=_title(plan.said),
                 )
             )
         store.start_run(
             RunRecord(
                 run_id=plan.run_id,
                 session_id=plan.session_id,
-                prompt=plan.prompt,
+                prompt=plan.said,
                 role=plan.role.name,
                 model=plan.model,
                 runtime=plan.runtime_name,

@@ -10,13 +10,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
+from agent_host.core.guidance import GuidanceSource
 from agent_host.core.model import Role, RunRequest
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
 from agent_host.permissions.ceiling import offered
 from agent_host.roles import RoleShelf
+from agent_host.session.guide import known
 from agent_host.session.run import Plan
 from agent_host.session.session import Session
+from agent_host.session.slash import expanded
 from agent_host.settings import Settings
 from agent_host.tools import specs
 
@@ -34,6 +37,7 @@ class Planner:
     roots: Callable[[], Sequence[str]]
     runtimes: Callable[[], Sequence[str]]
     today: Callable[[], str]
+    guidance: GuidanceSource
 
     async def plan(self, request: RunRequest, session: Session, run_id: str) -> Plan:
         """The plan of a run."""
@@ -43,15 +47,22 @@ class Planner:
         runtime, model = self._model(request, session, role, settings)
         limits = settings.limits.narrowed(role.limits).narrowed(request.limits)
         cwd = self._cwd(request.cwd)
+        guidance = await self.guidance.read(cwd)
+        guided = known(guidance, role)
+        prompt, note = expanded(request.prompt, guidance)
+        loading = frozenset({"skill.use"} if guided.skills else ())
         return Plan(
             session_id=session.session_id,
             run_id=run_id,
-            prompt=(*request.context, *request.prompt),
+            prompt=(*request.context, *prompt),
+            said=(*request.context, *request.prompt),
+            notes=(*guided.notes, note) if note else guided.notes,
+            known=guided,
             role=role,
             model=model,
             runtime_name=runtime,
-            instructions=self._instructions(role, cwd),
-            tools=specs(offered(role)),
+            instructions=self._instructions(role, cwd) + guided.text,
+            tools=specs(offered(role) | loading),
             history=tuple(session.history),
             limits=limits,
             cwd=cwd,

@@ -8,11 +8,21 @@ of it is left when `execute` returns.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agent_host.core.actions import RunDiff
 from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
-from agent_host.core.events import Compared, Delta, Ended, Started, Text, ToolRequested, Used
+from agent_host.core.events import (
+    Compared,
+    Delta,
+    Ended,
+    Logged,
+    Started,
+    Text,
+    ToolRequested,
+    Used,
+)
+from agent_host.core.guidance import GuidanceSource
 from agent_host.core.model import (
     Failure,
     JsonObject,
@@ -32,6 +42,7 @@ from agent_host.session.attachments import attach
 from agent_host.session.clock import Clock
 from agent_host.session.deltas import DeltaStream
 from agent_host.session.gate import Crew, Gate, Scene
+from agent_host.session.guide import Guide, Known
 from agent_host.session.ledger import Ledger
 from agent_host.session.sink import Sink
 from agent_host.session.watchdog import Watchdog
@@ -42,7 +53,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that is settled before a run starts. `history` is the session's, oldest first."""
+    """All that is settled before a run starts. `history` is the session's, oldest first.
+
+    `prompt` is for the runtime; `said` is what the person wrote, where that is something else.
+    """
 
     session_id: str
     run_id: str
@@ -57,6 +71,9 @@ class Plan:
     cwd: str
     stream: bool = True
     progress_token: str | int | None = None
+    said: tuple[PromptPart, ...] = ()
+    known: Known = field(default_factory=Known)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +81,7 @@ class Surroundings:
     """What a run works with; `remember` keeps items of the conversation for the session.
 
     `take_steering` gives what the user has said to this run since it began; `show` makes a true
-    path short.
+    path short; `told` is what the session was told of instructions.
     """
 
     editor: Editor
@@ -76,6 +93,8 @@ class Surroundings:
     remember: Callable[[Sequence[JsonObject]], None]
     take_steering: Callable[[], tuple[PromptPart, ...]]
     show: Callable[[str], str]
+    guidance: GuidanceSource
+    told: set[str]
 
 
 class Run:
@@ -114,6 +133,8 @@ class Run:
         """Run to the end; returns when nothing of the run is left."""
         plan, editor = self.plan, self._around.editor
         self._tell(self._system, Started(plan.role.name, plan.model, plan.runtime_name))
+        for note in plan.notes:
+            self._tell(self._system, Logged("guidance", note))
         await editor.begin_progress(plan.run_id, f"Agent: {plan.role.name}", plan.progress_token)
         try:
             await self._work_through()
@@ -184,8 +205,9 @@ class Run:
 
     def _gate(self, tasks: asyncio.TaskGroup) -> Gate:
         plan = self.plan
+        guide = Guide(self._around.guidance, plan.known, self._around.told)
         return Gate(
-            Scene(plan.session_id, plan.run_id, plan.role, plan.cwd),
+            Scene(plan.session_id, plan.run_id, plan.role, plan.cwd, guide),
             self._around.crew,
             self._ledger,
             tasks,

@@ -12,7 +12,10 @@ from agent_host.session.ticket import Ticket
 
 @dataclass(slots=True)
 class Session:
-    """A conversation with one role. `history` is what its runtime wants back, oldest first."""
+    """A conversation with one role. `history` is what its runtime wants back, oldest first.
+
+    `told` holds the instructions of folders that its model was given.
+    """
 
     session_id: str
     asker: Asker
@@ -23,6 +26,7 @@ class Session:
     history: list[JsonObject] = field(default_factory=list[JsonObject])
     current: Ticket | None = None
     pending: Pending = field(default_factory=Pending)
+    told: set[str] = field(default_factory=set[str])
 
     def reserve(self, ticket: Ticket) -> None:
         """Take the session for one run. Raises SessionBusy."""

@@ -19,6 +19,7 @@ from agent_host.core.actions import (
     Risk,
     RunCommand,
     SearchFiles,
+    UseSkill,
     WriteFile,
 )
 from agent_host.core.model import JsonObject, ToolCall, ToolSpec
@@ -84,7 +85,7 @@ def parse(call: ToolCall, cwd: str) -> Action:
     return tool.build(Arguments(call, cwd))
 
 
-def title(action: Action) -> str:  # noqa: C901, PLR0911 - one line for each action
+def title(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for each action
     """One line for people that says what is wished; made of the model's words as they are."""
     match action:
         case ReadFile(path):
@@ -107,6 +108,8 @@ def title(action: Action) -> str:  # noqa: C901, PLR0911 - one line for each act
             return f"Run {command}"
         case OpenInEditor(path):
             return f"Open {path}"
+        case UseSkill(name, file):
+            return f"Use the skill {name}" + (f": {file}" if file else "")
 
 
 # ---- what each tool comes to
@@ -161,6 +164,10 @@ def _run(given: Arguments) -> Action:
 
 def _open(given: Arguments) -> Action:
     return OpenInEditor(given.path("path"), given.whole("line"))
+
+
+def _skill(given: Arguments) -> Action:
+    return UseSkill(given.text("name"), given.optional_text("file"))
 
 
 # ---- the catalogue
@@ -319,6 +326,19 @@ CATALOGUE = (
         {"path": _PATH, "line": _whole("The line to show, from 1.")},
         ("path",),
         _open,
+    ),
+    Tool(
+        "skill_use",
+        "skill.use",
+        "low",
+        "Load one of the skills that you were told of: how to do a certain kind of work. Load it "
+        "before you begin such work.",
+        {
+            "name": _text("The skill's name."),
+            "file": _text("A file in the skill's folder that it speaks of; else the skill itself."),
+        },
+        ("name",),
+        _skill,
     ),
 )
 """All tools, in the order in which a model is shown them."""

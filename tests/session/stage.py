@@ -26,7 +26,15 @@ from agent_host.session.judge import Judge
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import Planner
 from agent_host.settings import Settings
-from tests.fakes import FakeActions, FakeClock, FakeEditor, ScriptedRuntime, Story, answering
+from tests.fakes import (
+    FakeActions,
+    FakeClock,
+    FakeEditor,
+    FakeGuidance,
+    ScriptedRuntime,
+    Story,
+    answering,
+)
 from tests.fakes_store import MemoryStore
 
 ROOT = "/w"
@@ -77,6 +85,7 @@ class Stage:
     trusted: bool = True
     overlays: bool = False
     more_runtimes: tuple[str, ...] = ()
+    guidance: FakeGuidance = field(default_factory=FakeGuidance)
 
     def __post_init__(self) -> None:
         ids = count(1)
@@ -112,6 +121,7 @@ class Stage:
                 roots=lambda: (ROOT,),
                 runtimes=lambda: ("sdk", *self.more_runtimes),
                 today=lambda: "2026-01-01",
+                guidance=self.guidance,
             ),
             asker=lambda session_id: Asker(
                 session_id,
