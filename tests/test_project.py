@@ -113,7 +113,7 @@ VIOLATIONS = {
     "floors": ("core/errors.py", "import agent_host.settings"),
     "child": ("settings.py", "import agent_host.action_server.roots"),
     "ports": ("session/deltas.py", "import agent_host.process"),
-    "bare": ("process.py", "import yaml"),
+    "bare": ("process/child.py", "import yaml"),
     "edge": ("roles.py", "import pygls"),
     "sdks": ("roles.py", "import openai"),
     "database": ("usage.py", "import sqlite3"),

@@ -1,4 +1,4 @@
-"""Where the child begins: as the action server, as its file worker, or as a command's launcher."""
+"""Where the child begins: the action server, its file worker, or the guard of some program."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """argv: a role (`serve`, `files`, `launch`), the parent's pid, and what the role wants."""
+    """argv: `serve`, `files`, `launch` or `guard`, the parent's pid, and what that role wants."""
     # It runs isolated and without site-packages; what it imports lies beside it, and the standard
     # library comes first.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
@@ -15,6 +15,10 @@ def main() -> int:
         from agent_host.action_server.launch import main as launch
 
         return launch(arguments)
+    if role == "guard":
+        from agent_host.action_server.own_program import main as guard
+
+        return guard(arguments)
     parent = int(arguments[0])
     if role == "serve":
         return _guarded(parent)

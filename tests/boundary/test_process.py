@@ -172,3 +172,79 @@ async def test_asked_politely_it_ends_in_its_own_way() -> None:
 async def test_the_end_of_its_input_may_be_enough() -> None:
     process = await child("import sys; sys.stdin.read(); sys.exit(4)")
     assert await process.close(eof_grace=20.0, grace=0.0) == ChildExit(4, None)
+
+
+# ---- below a guard, and into a terminal
+
+
+async def test_a_guarded_child_ends_as_its_program_does() -> None:
+    process = await child("print(input())", guarded=True)
+    await process.send(b"said\n")
+    assert await all_lines(process) == [b"said"]
+    assert await process.close(eof_grace=5.0) == ChildExit(0, None)
+    for code, ended in (
+        ("raise SystemExit(7)", ChildExit(7, None)),
+        ("import os; os.kill(os.getpid(), 15)", ChildExit(None, "SIGTERM")),
+        ("import os; os.kill(os.getpid(), 9)", ChildExit(None, "SIGKILL")),
+    ):
+        process = await child(code, guarded=True)
+        assert await process.wait() == ended
+        assert await process.close() == ended
+
+
+async def test_a_guarded_program_that_is_not_there_is_an_error_at_once() -> None:
+    with pytest.raises(FileNotFoundError):
+        await ChildProcess.start(["no-such-program"], env={"PATH": "/usr/bin"}, guarded=True)
+
+
+async def test_close_ends_a_guarded_tree_that_ignores_it() -> None:
+    code = (
+        "import os, signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0: os.setsid()\nprint(os.getpid()); time.sleep(600)"
+    )
+    process = await child(code, guarded=True)
+    lines = process.lines()
+    pids = [int(await anext(lines)) for _ in range(2)]
+    assert await process.close(grace=0.2) == ChildExit(None, "SIGKILL")
+    await until(lambda: not set(pids) & processes(lambda _: True))
+
+
+async def test_nothing_of_a_guarded_child_outlives_its_parent() -> None:
+    """The parent is killed, so that nothing in it can clean up."""
+    ignoring = (
+        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0: os.setsid()\nprint(os.getpid(), flush=True); time.sleep(600)"
+    )
+    parent = f"""
+import asyncio, os, sys
+from agent_host.process import ChildProcess
+async def main():
+    argv = [sys.executable, "-c", {ignoring!r}]
+    child = await ChildProcess.start(argv, env={{"PATH": os.environ["PATH"]}}, guarded=True)
+    lines = child.lines()
+    for _ in range(2):
+        print((await anext(lines)).decode(), flush=True)
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+    process = await child(parent)
+    lines = process.lines()
+    pids = [int(await anext(lines)) for _ in range(2)]
+    os.kill(process.pid, 9)
+    await until(lambda: not set(pids) & processes(lambda _: True))
+    await process.close()
+
+
+async def test_with_a_terminal_its_output_comes_byte_for_byte() -> None:
+    code = (
+        "import sys\nassert sys.stdout.isatty() and not sys.stdin.isatty()\n"
+        "for line in sys.stdin: print('got', line, end='')\nprint('x' * 200_000, end='')"
+    )
+    process = await child(code, pty=True)
+    await process.send(b"one\n")
+    lines = process.lines()
+    assert await anext(lines) == b"got one"
+    process.close_input()
+    assert await anext(lines) == b"x" * 200_000
+    assert [line async for line in lines] == []
+    assert await process.close() == ChildExit(0, None)

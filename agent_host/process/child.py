@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_host.action_wire import Lines, WireError
-
-TREE_VARIABLE = "AGENT_HOST_TREE"
-"""Marks every process of a tree in its environment, so that those that left it are found."""
+from agent_host.process.guard import guarded as below_guard
+from agent_host.process.terminal import open_terminal
+from agent_host.process.tree import TREE_VARIABLE, tree
 
 _TAIL = 16 * 1024
 _STDERR_LINE = 64 * 1024
@@ -59,17 +59,35 @@ class ChildProcess:
         cwd: str | None = None,
         max_line: int = 100 * 1024 * 1024,
         on_stderr: Callable[[str], None] | None = None,
+        guarded: bool = False,
+        pty: bool = False,
     ) -> "ChildProcess":
-        """Start `argv` with exactly `env`. Raises OSError when it can't be started."""
+        """Start `argv` with exactly `env`. Raises OSError when it can't be started.
+
+        `guarded`: all of it dies with this process, too, however that ends (Linux). `pty`: its
+        stdout is a terminal; its stdin and stderr are pipes all the same.
+        """
         mark = secrets.token_hex(8)
         loop = asyncio.get_running_loop()
-        transport, protocol = await loop.subprocess_exec(
-            lambda: _Protocol(loop, max_line, on_stderr),
-            *argv,
-            env={**env, TREE_VARIABLE: mark},
-            cwd=cwd,
-            start_new_session=True,
-        )
+        ours, theirs = open_terminal() if pty else (None, None)
+        try:
+            transport, protocol = await loop.subprocess_exec(
+                lambda: _Protocol(loop, max_line, on_stderr),
+                *(below_guard(argv, env.get("PATH")) if guarded else argv),
+                stdout=asyncio.subprocess.PIPE if theirs is None else theirs,
+                env={**env, TREE_VARIABLE: mark},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except BaseException:
+            if ours is not None:
+                ours.close()
+            raise
+        finally:
+            if theirs is not None:
+                theirs.close()
+        if ours is not None:
+            await loop.connect_read_pipe(lambda: _Terminal(protocol), ours)
         return cls(transport, protocol, mark)
 
     @property
@@ -121,6 +139,7 @@ class ChildProcess:
             try:
                 await self._ended_within(_KILL_SECONDS)
             finally:
+                self._protocol.close_output()
                 self._transport.close()
         return self._exit()
 
@@ -150,67 +169,6 @@ class ChildProcess:
         if code is not None and code < 0:
             return ChildExit(None, signal.Signals(-code).name)
         return ChildExit(code, None)
-
-
-def tree(pid: int, mark: str) -> set[int]:
-    """The live processes of a tree.
-
-    Those are: `pid`, its descendants, members of its session, and whoever carries `mark` in its
-    environment. Empty where there is no /proc.
-    """
-    alive = {each.pid: each for each in map(_read_process, _pids()) if each is not None}
-    found = {pid} | {each.pid for each in alive.values() if each.session == pid}
-    while more := {each.pid for each in alive.values() if each.parent in found} - found:
-        found |= more
-    # A process older than the root can't come from it, which spares most of the reading.
-    since = alive[pid].started if pid in alive else 0
-    wanted = f"{TREE_VARIABLE}={mark}".encode()
-    for each in alive.values():
-        if each.started >= since and each.pid not in found and _marked(each.pid, wanted):
-            found.add(each.pid)
-    return (found & alive.keys()) - {os.getpid()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    pid: int
-    parent: int
-    session: int
-    started: int
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
-    except OSError:
-        return []
-
-
-def _read_process(pid: int) -> _Process | None:
-    # The name in parentheses may itself hold parentheses and blanks.
-    fields = _read(f"/proc/{pid}/stat", 4096).rpartition(b")")[2].split()
-    # A "zombie" with threads is alive: only its first thread has ended.
-    if not fields or (fields[0] in (b"Z", b"X") and int(fields[17]) < 2):
-        return None
-    return _Process(pid, int(fields[1]), int(fields[3]), int(fields[19]))
-
-
-def _marked(pid: int, wanted: bytes) -> bool:
-    return wanted in _read(f"/proc/{pid}/environ", 4 * 1024 * 1024).split(b"\0")
-
-
-def _read(path: str, size: int) -> bytes:
-    # There may be thousands of these to read at once: no buffers, no decoding.
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, size)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
 
 
 class _Protocol(asyncio.SubprocessProtocol):
@@ -262,8 +220,16 @@ class _Protocol(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101
         stdout = transport.get_pipe_transport(1)
-        assert isinstance(stdout, asyncio.ReadTransport)  # noqa: S101
-        self._stdout = stdout
+        if stdout is not None:  # else it is a terminal, which comes later
+            self.take_output(stdout)
+
+    def take_output(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)  # noqa: S101
+        self._stdout = transport
+
+    def close_output(self) -> None:
+        if self._stdout is not None:
+            self._stdout.close()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
@@ -324,6 +290,21 @@ class _Protocol(asyncio.SubprocessProtocol):
                 self._lines.append(rest)
                 self._size += len(rest)
         self._news.set()
+
+
+class _Terminal(asyncio.Protocol):
+    # The child's end of a terminal that closes is an input/output error at ours: the end.
+    def __init__(self, child: _Protocol) -> None:
+        self._child = child
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._child.take_output(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._child.pipe_data_received(1, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._child.pipe_connection_lost(1, None)
 
 
 class _Stderr:
