@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from agent_host import usage
 from agent_host.actions.client import ActionClient
+from agent_host.actions.environment import scrubbed
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
@@ -41,7 +42,8 @@ from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
 from agent_host.runtimes import ProviderConfig
-from agent_host.runtimes.sdk import SdkRuntime
+from agent_host.runtimes.embedded.model import model_file
+from agent_host.runtimes.sdk import Embedded, SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
@@ -85,7 +87,7 @@ def make_host(edge: Edge) -> Host:
         on_problem=partial(_tell_problem, edge),
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
-    runtimes = _Runtimes(workspace)
+    runtimes = _Runtimes(workspace, base.embedded)
     manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)
     library = Library(
         store,
@@ -107,6 +109,7 @@ def make_host(edge: Edge) -> Host:
             commands=Commands(library, base.grants, base.trust, lambda: workspace.roots),
             diagnostics=FileDiagnostics(edge.notify, workspace.file_problems),
             guidance=base.guidance,
+            embedded=base.embedded.file.info,
             runtimes=RUNTIMES,
             action_server=actions.status,
             start_actions=actions.start,
@@ -122,6 +125,7 @@ class _Base:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.dirs = state_dirs(environment)
         self.grants = GrantBook(self.dirs.state, time.time, _new_id)
+        self.embedded = Embedded(model_file(environment, self.dirs.cache), scrubbed(environment))
         self.trust = TrustBook(self.dirs.state, time.time)
         self.actions = ActionClient(
             state_dir=self.dirs.state,
@@ -227,8 +231,8 @@ class _SystemClock:
 class _Runtimes:
     """The runtimes by name, each made on first use."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._sdk = SdkRuntime(_Keys(workspace), price=usage.price)
+    def __init__(self, workspace: Workspace, embedded: Embedded) -> None:
+        self._sdk = SdkRuntime(_Keys(workspace), price=usage.price, embedded=embedded)
 
     async def get(self, name: str) -> Runtime:
         """The runtime of that name. Raises RuntimeMissing."""

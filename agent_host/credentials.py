@@ -43,6 +43,9 @@ VENDORS = (
 KEYLESS = "scripted"
 """The vendor that plays a file instead of asking a model; never picked by itself."""
 
+EMBEDDED = "local/embedded"
+"""The model that the host runs itself: it needs neither key nor address."""
+
 EDITOR = "the editor's secret store"
 KEYRING = "the OS keyring"
 
@@ -118,7 +121,7 @@ class Credentials:
     def require(self, model: str) -> Credential | None:
         """What `vendor/name` needs; None: nothing. Raises ModelNotFound or NoApiKey."""
         vendor, slash, name = model.partition("/")
-        if vendor == KEYLESS and name:
+        if model == EMBEDDED or (vendor == KEYLESS and name):
             return None
         credential = self.of(vendor)
         if credential is None or not slash or not name:

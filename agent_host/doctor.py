@@ -22,11 +22,13 @@ from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
 from agent_host.core.errors import AgentHostError
+from agent_host.core.model import ModelInfo
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.keychain import Keychain
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.permissions.rules import read_rules
 from agent_host.roles import RoleShelf, read_roles, role_folders
+from agent_host.runtimes.embedded.model import ModelFile, model_file
 from agent_host.settings import (
     SettingProblem,
     Settings,
@@ -54,6 +56,12 @@ class Situation:
     setting_problems: tuple[SettingProblem, ...]
     shelf: RoleShelf
     credentials: Credentials
+    embedded: ModelFile
+
+    @property
+    def models(self) -> tuple[ModelInfo, ...]:
+        """The vendors' models and the embedded one."""
+        return (*self.credentials.models(), self.embedded.info())
 
     def model(self) -> str:
         """The model that a run without a wish gets. Raises NoApiKey or ModelNotFound."""
@@ -111,6 +119,7 @@ def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
         setting_problems=problems,
         shelf=read_roles(role_folders(dirs.roles, [workspace], read_rules, narrow)),
         credentials=read_credentials(environ, stored=Keychain(dirs.state).stored()),
+        embedded=model_file(environ, dirs.cache),
     )
 
 

@@ -56,6 +56,7 @@ class Parts:
     commands: Commands
     diagnostics: FileDiagnostics
     guidance: GuidanceSource
+    embedded: Callable[[], ModelInfo]
     runtimes: tuple[str, ...]
     action_server: Callable[[], ActionServerStatus]
     start_actions: Callable[[], Coroutine[object, object, None]]
@@ -165,7 +166,7 @@ class Application:
 
     async def models(self) -> Sequence[ModelInfo]:
         """The vendors' models, and why some can't be used."""
-        return self._parts.workspace.credentials.models()
+        return (*self._parts.workspace.credentials.models(), self._parts.embedded())
 
     @property
     def library(self) -> Library:

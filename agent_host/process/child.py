@@ -96,6 +96,11 @@ class ChildProcess:
         return self._protocol.received
 
     @property
+    def ended(self) -> bool:
+        """Whether the child itself has ended."""
+        return self._protocol.exited.done()
+
+    @property
     def stderr_tail(self) -> str:
         """The last 16 KiB that it wrote to stderr."""
         return self._protocol.stderr_tail()

@@ -9,8 +9,9 @@ import gc
 import importlib
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_host.core.errors import AgentHostError, ModelNotFound
@@ -22,12 +23,25 @@ from agent_host.core.ports import (
     RuntimeStatus,
     ToolGate,
 )
+from agent_host.credentials import EMBEDDED
 from agent_host.runtimes import VENDORS, ProviderConfig, ProviderConfigs
+from agent_host.runtimes.embedded.model import ModelFile
 from agent_host.runtimes.provider import Provider
 from agent_host.runtimes.statuses import Statuses
 
 if TYPE_CHECKING:
     import httpx2
+
+    from agent_host.runtimes.embedded.host import EmbeddedProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The model of `local/embedded`, and the environment of the process that runs it."""
+
+    file: ModelFile
+    environment: Mapping[str, str]
+
 
 Price = Callable[[str, Usage], float | None]
 """The cost in US dollars of a model's usage; None is unknown. May be called in any thread."""
@@ -47,12 +61,15 @@ class SdkRuntime:
         self,
         configs: ProviderConfigs,
         *,
+        embedded: Embedded | None = None,
         price: Price = _unknown_price,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._configs = configs
         self._price = price
         self._pause = pause
+        self._embedded = embedded
+        self._own: EmbeddedProvider | None = None
         self._lock = threading.Lock()
         self._statuses = Statuses()
         self._http: httpx2.AsyncClient | None = None
@@ -99,6 +116,9 @@ class SdkRuntime:
 
     async def close(self) -> None:
         """Close the shared connections."""
+        own, self._own = self._own, None
+        if own is not None:
+            await own.close()
         http, self._http = self._http, None
         self._providers.clear()
         if http is not None:
@@ -113,11 +133,22 @@ class SdkRuntime:
         """The vendor's provider, made anew when its key or address is another one by now."""
         self.warm(model)
         vendor = _vendor(model)
+        if model == EMBEDDED and self._embedded is not None:
+            with self._lock:
+                return self._embedded_provider(self._embedded)
         config = self._configs.provider(vendor)
         with self._lock:
             if vendor not in self._providers or self._providers[vendor][0] != config:
                 self._providers[vendor] = (config, self._load(vendor, config))
             return self._providers[vendor][1]
+
+    def _embedded_provider(self, embedded: Embedded) -> Provider:
+        if self._own is None:
+            from agent_host.runtimes.embedded.host import EmbeddedProvider
+
+            self._http = self._http or _shared_client()
+            self._own = EmbeddedProvider(embedded.file, embedded.environment, self._http)
+        return self._own
 
     def _load(self, vendor: str, config: ProviderConfig) -> Provider:
         if vendor == "scripted":
