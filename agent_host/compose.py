@@ -81,10 +81,14 @@ def make_host(edge: Edge) -> Host:
         state_dir=dirs.state,
         on_cancel=lambda run_id: manager.stop_soon(run_id),  # noqa: PLW0108 - made below
     )
+
+    def tell(problem: StoreProblem) -> None:
+        _tell_problem(edge, manager, problem)
+
     store = SqlStore(
         lambda: session_store(workspace.settings, dirs),
         new_id=_new_id,
-        on_problem=partial(_tell_problem, edge),
+        on_problem=tell,
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
     runtimes = _Runtimes(workspace, base.embedded)
@@ -283,7 +287,11 @@ def _command(action: RunCommand, env: Mapping[str, str]) -> Command:
     )
 
 
-def _tell_problem(edge: Edge, problem: StoreProblem) -> None:
+def _tell_problem(edge: Edge, manager: SessionManager, problem: StoreProblem) -> None:
+    if problem.code == "lost":
+        # Two hosts must not go on with one conversation.
+        for run_id in problem.runs:
+            manager.stop_soon(run_id, "another host has taken the session over")
     log.error("store: %s", problem.message)
     edge.notify("window/showMessage", {"type": _WARNING, "message": problem.message})
 

@@ -43,18 +43,20 @@ class Shelf:
         owner = self.leases.get(session_id)
         return owner is not None and owner != host and self.lives(owner, now)
 
-    def take(self, session_id: str, host: str, now: float) -> bool:
+    def take(self, session_id: str, host: str, now: float) -> str:
         if self.elsewhere(session_id, host, now):
-            return False
+            return "refused"
+        still = self.leases.get(session_id) in (host, f"-{host}")
         self.leases[session_id] = host
         for run in self.runs_of(session_id):
             if self.runners.get(run.run_id) != host:
                 self._interrupt(run.run_id, now)
-        return True
+        return "still" if still else "anew"
 
     def bury(self, now: float) -> None:
         """Drop what hosts that are gone own, and interrupt what they ran."""
-        self.leases = {key: host for key, host in self.leases.items() if self.lives(host, now)}
+        live = {key: host for key, host in self.leases.items() if self.lives(host.lstrip("-"), now)}
+        self.leases = live
         for run_id, host in self.runners.items():
             if not self.lives(host, now):
                 self._interrupt(run_id, now)

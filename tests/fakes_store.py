@@ -76,7 +76,7 @@ class MemoryStore:
 
     def start_run(self, run: RunRecord) -> None:
         known = run.session_id in self.shelf.sessions and run.run_id not in self.shelf.runs
-        if not known or not self._take(run.session_id):
+        if not known or self._take(run.session_id) == "refused":
             self._lose(run.run_id)
             return
         self.shelf.runs[run.run_id] = run
@@ -148,6 +148,11 @@ class MemoryStore:
         for key in [key for key in self.shelf.questions if key[0] == result.run_id]:
             del self.shelf.questions[key]
         self._renew_session(result.session_id, self._clock())
+
+    def release(self, session_id: str) -> None:
+        if self.shelf.leases.get(session_id) == self._host:
+            self.shelf.leases[session_id] = f"-{self._host}"
+            self._touch(session_id)
 
     def is_stored(self, run_id: str) -> bool:
         return run_id not in self._broken
@@ -266,7 +271,6 @@ class MemoryStore:
             parent_run=copied[-1].run_id if copied else None,
         )
         self.shelf.sessions[new_session_id] = forked
-        self._take(new_session_id)
         self.shelf.copy_runs([self._true(run) for run in copied], forked, self._new_id)
         return forked
 
@@ -285,16 +289,13 @@ class MemoryStore:
 
     # ---- several hosts
 
-    async def acquire(self, session_id: str) -> None:
+    async def acquire(self, session_id: str) -> bool:
         self._session(session_id)
-        if not self._take(session_id):
-            raise SessionBusy("The session is open in another editor.", sessionId=session_id)
+        hold = self._take(session_id)
+        if hold == "refused":
+            raise SessionBusy("It is elsewhere.", sessionId=session_id, elsewhere=True)
         self._touch(session_id)
-
-    async def release(self, session_id: str) -> None:
-        if session_id in await self.renew():
-            del self.shelf.leases[session_id]
-            self._touch(session_id)
+        return hold == "still"
 
     async def renew(self) -> frozenset[str]:
         self.shelf.heartbeats[self._host] = self._clock()
@@ -319,7 +320,7 @@ class MemoryStore:
 
     # ---- hosts
 
-    def _take(self, session_id: str) -> bool:
+    def _take(self, session_id: str) -> str:
         self.shelf.heartbeats[self._host] = self._clock()
         return self.shelf.take(session_id, self._host, self._clock())
 

@@ -238,6 +238,9 @@ class SessionStore(Protocol):
     def end_run(self, result: RunResult) -> None:
         """Keep how a run ended; its open questions are forgotten."""
 
+    def release(self, session_id: str) -> None:
+        """Let other hosts own a session, once all of the above is stored."""
+
     def is_stored(self, run_id: str) -> bool:
         """Whether everything of that run has been stored so far, as far as known."""
         ...
@@ -327,11 +330,12 @@ class SessionStore(Protocol):
 
     # ---- several hosts
 
-    async def acquire(self, session_id: str) -> None:
-        """Own a session. Takes over from a host that is gone; its runs become `interrupted`."""
+    async def acquire(self, session_id: str) -> bool:
+        """Own a session. Takes over from a host that is gone; its runs become `interrupted`.
 
-    async def release(self, session_id: str) -> None:
-        """Let others own it."""
+        False: since this host last owned it, if ever, another one may have changed it.
+        """
+        ...
 
     async def renew(self) -> frozenset[str]:
         """Say that this host lives (the store does so by itself); the sessions it still owns."""

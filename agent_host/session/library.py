@@ -17,6 +17,7 @@ from agent_host.core.records import (
 )
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
+from agent_host.session.tenure import Tenure
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Library:
         if session_id is not None:
             await self._in_session(run_id, session_id)
         self._refuse_busy(run.session_id)
-        return await self.reverter.revert(run_id, uris)
+        async with Tenure(self.store).held(run.session_id):
+            return await self.reverter.revert(run_id, uris)
 
     async def _in_session(self, run_id: str, session_id: str) -> None:
         if (await self.store.run(run_id)).session_id != session_id:

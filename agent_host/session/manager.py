@@ -30,12 +30,16 @@ from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.planner import Planner
 from agent_host.session.run import Plan, Run, Surroundings
 from agent_host.session.session import Session
+from agent_host.session.tenure import Tenure
 from agent_host.session.ticket import BY_USER, Ticket
 
 log = logging.getLogger(__name__)
 
 MAX_ENDED = 1000
 """How many ended runs are remembered, for a client that asks again by the same id."""
+
+MAX_SESSIONS = 100
+"""How many sessions are remembered while nothing goes on in them."""
 
 MAX_TITLE = 80
 
@@ -76,6 +80,7 @@ class SessionManager:
         self._tasks = tasks
         self._sessions: dict[str, Session] = {}
         self._tickets: dict[str, Ticket] = {}
+        self._tenure = Tenure(staff.store)
         self._closing = False
 
     async def run(self, request: RunRequest) -> RunResult:
@@ -110,9 +115,12 @@ class SessionManager:
         session = self._sessions.get(session_id)
         if session is None:
             await self._staff.store.session(session_id)  # raises SessionNotFound
+        while session is not None and session.current is not None and session.current.stopping:
+            await asyncio.wait((session.current.outcome,))  # what is being stopped takes no more
         waiting = Waiting(self._staff.new_id(), prompt, when)
         if session is None or session.current is None:
             ticket = self._start(RunRequest(prompt, session_id))
+            await ticket.begins()
             return Steered("started", waiting.id, ticket.run_id)
         session.pending.add(waiting)
         return Steered("steered" if when == "now" else "queued", waiting.id)
@@ -160,7 +168,9 @@ class SessionManager:
             session = Session(session_id, self._staff.asker(session_id))
         ticket = Ticket(request.run_id or self._staff.new_id(), session_id)
         session.reserve(ticket)
+        self._sessions.pop(session_id, None)
         self._sessions[session_id] = session
+        self._forget_idle()
         self._forget_oldest()
         self._tickets[ticket.run_id] = ticket
         self._tasks.create_task(self._carry_out(ticket, session, request))
@@ -171,23 +181,37 @@ class SessionManager:
         try:
             result = await self._execute(ticket, session, request)
         except AgentHostError as error:
-            session.free()
+            self._free(session)
             if not session.known:
                 self.forget(session.session_id)
+            if ticket.run is None:
+                self._tickets.pop(ticket.run_id, None)  # it may be asked for again
             ticket.outcome.set_exception(error)
         except asyncio.CancelledError:
-            session.free()
+            self._free(session)
             ticket.outcome.cancel()
             raise
         except Exception as error:
             log.exception("run %s broke", ticket.run_id)
-            session.free()
+            self._free(session)
             ticket.outcome.set_exception(error)
         else:
-            session.free()
-            ticket.outcome.set_result(result)
-            if result.status != "stopped":  # whoever stopped it wants nothing more to happen
+            # Whoever stopped it wants nothing more to happen.
+            goes_on = result.status != "stopped" and not self._closing
+            try:
+                if not (goes_on and session.pending.prompts):
+                    await self._tenure.let_go(session.session_id)
+            finally:
+                session.free()
+                if not session.known:
+                    self.forget(session.session_id)
+                ticket.outcome.set_result(result)
+            if goes_on:
                 self._go_on(session)
+
+    def _free(self, session: Session) -> None:
+        session.free()
+        self._staff.store.release(session.session_id)
 
     def _go_on(self, session: Session) -> None:
         """Start the next run of what waits, if there is any."""
@@ -198,8 +222,11 @@ class SessionManager:
             self._start(RunRequest(waiting.prompt, session.session_id))
 
     async def _execute(self, ticket: Ticket, session: Session, request: RunRequest) -> RunResult:
-        if request.session_id is not None and not session.known:
-            await self._resume(session)
+        earlier = await self._tenure.ended_before(request.run_id)
+        if earlier is not None:
+            return earlier
+        if request.session_id is not None:
+            await self._tenure.take(session)
         plan = await self._staff.planner.plan(request, session, ticket.run_id)
         runtime = await self._staff.runtime(plan.runtime_name)
         session.role, session.model, session.runtime = (
@@ -228,38 +255,25 @@ class SessionManager:
             told=session.told,
         )
 
-    async def _resume(self, session: Session) -> None:
-        """Load a session that an earlier host kept. Raises SessionNotFound."""
-        store = self._staff.store
-        record = await store.session(session.session_id)
-        await store.acquire(session.session_id)
-        session.history[:] = await store.history(session.session_id)
-        session.role, session.model, session.runtime = record.role, record.model, record.runtime
-        session.known = True
-
     def _record(self, session: Session, plan: Plan) -> None:
         store, now = self._staff.store, self._staff.clock.now()
-        if session.known:
-            store.update_session(
+        if session.record is None:
+            session.known, session.first_run = True, plan.run_id
+            session.record = SessionRecord(
                 session.session_id,
-                role=plan.role.name,
-                model=plan.model,
-                runtime=plan.runtime_name,
+                plan.role.name,
+                plan.model,
+                plan.runtime_name,
+                self._staff.workspace(),
+                now,
+                now,
+                title=_title(plan.said),
             )
-        else:
-            session.known = True
-            store.open_session(
-                SessionRecord(
-                    session.session_id,
-                    plan.role.name,
-                    plan.model,
-                    plan.runtime_name,
-                    self._staff.workspace(),
-                    now,
-                    now,
-                    title=_title(plan.said),
-                )
-            )
+        if session.first_run == plan.run_id or not session.kept(store):
+            store.open_session(session.record)
+        store.update_session(
+            session.session_id, role=plan.role.name, model=plan.model, runtime=plan.runtime_name
+        )
         store.start_run(
             RunRecord(
                 run_id=plan.run_id,
@@ -288,6 +302,12 @@ class SessionManager:
 
     def _open(self) -> tuple[Ticket, ...]:
         return tuple(ticket for ticket in self._tickets.values() if not ticket.over)
+
+    def _forget_idle(self) -> None:
+        """Keep the conversations of the latest sessions; the store has those of all."""
+        for key, session in list(self._sessions.items())[:-MAX_SESSIONS]:
+            if session.current is None and session.kept(self._staff.store):
+                del self._sessions[key]
 
     def _forget_oldest(self) -> None:
         while len(self._tickets) > MAX_ENDED:

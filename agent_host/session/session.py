@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from agent_host.core.errors import SessionBusy
 from agent_host.core.model import JsonObject, SessionState, SessionStatus
+from agent_host.core.records import SessionRecord, SessionStore
 from agent_host.session.asker import Asker
 from agent_host.session.pending import Pending
 from agent_host.session.ticket import Ticket
@@ -14,6 +15,8 @@ from agent_host.session.ticket import Ticket
 class Session:
     """A conversation with one role. `history` is what its runtime wants back, oldest first.
 
+    `known`: its first run has begun, here or in an earlier host; then it has its `record`.
+    `first_run` is the run that it began with here.
     `told` holds the instructions of folders that its model was given.
     """
 
@@ -23,6 +26,8 @@ class Session:
     model: str | None = None
     runtime: str | None = None
     known: bool = False
+    record: SessionRecord | None = None
+    first_run: str | None = None
     history: list[JsonObject] = field(default_factory=list[JsonObject])
     current: Ticket | None = None
     pending: Pending = field(default_factory=Pending)
@@ -41,6 +46,10 @@ class Session:
     def free(self) -> None:
         """Let the next run in."""
         self.current = None
+
+    def kept(self, store: SessionStore) -> bool:
+        """Whether the store has heard of it for certain: a session that began here may be lost."""
+        return self.first_run is None or store.is_stored(self.first_run)
 
     def remember(self, items: Sequence[JsonObject]) -> None:
         """Add to the conversation."""

@@ -23,6 +23,7 @@ class Ticket:
     run_id: str
     session_id: str
     outcome: asyncio.Future[RunResult] = field(default_factory=_future)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
     run: Run | None = None
     reason: str = BY_USER
     _stopping: bool = False
@@ -40,8 +41,16 @@ class Ticket:
     def began(self, run: Run) -> None:
         """The run exists now; it is stopped at once if that was asked for meanwhile."""
         self.run = run
+        self.begun.set()
         if self._stopping:
             run.stop(self.reason)
+
+    async def begins(self) -> None:
+        """Wait until there is a run; raises the error for which there is none."""
+        self.outcome.add_done_callback(lambda _: self.begun.set())
+        await self.begun.wait()
+        if self.run is None and not self.outcome.cancelled():
+            self.outcome.result()
 
     def stop(self, reason: str = BY_USER) -> bool:
         """Have it end early, for this reason; False if it was over already."""

@@ -25,6 +25,7 @@ from agent_host.store.writes import (
     Ask,
     EndRun,
     OpenSession,
+    Release,
     Remember,
     Settle,
     StartRun,
@@ -96,6 +97,9 @@ class Batch:
                 self._of_run(write)
             case UpdateEdit():
                 update_edit(self._connection, write)
+            case Release(session_id):
+                self._ownership.release(self._connection, session_id)
+                self._touched.add(session_id)
             case _:
                 assert_never(write)
 
@@ -145,7 +149,7 @@ class Batch:
             self._touched.add(write.session_id)
 
     def _start_run(self, run: RunRecord) -> None:
-        if not self._ownership.take(self._connection, run.session_id):
+        if self._ownership.take(self._connection, run.session_id) == "refused":
             self.lost.add(run.run_id)
             return
         values = run_values(run) | {

@@ -80,7 +80,6 @@ def fork(
     if connection.execute(taken).first() is not None:
         raise InvalidRequest("The fork's session id is taken: choose another.")
     connection.execute(insert(sessions).values(session_values(forked)))
-    ownership.take(connection, wanted.copy_id)
     ids = _copy_runs(connection, new_id, session_id, forked.session_id, last[1] if last else 0)
     _copy_history(connection, session_id, forked.session_id, ids)
     return forked

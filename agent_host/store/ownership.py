@@ -1,11 +1,12 @@
 """Which host owns which session: leases that lapse with their host's heartbeat.
 
 Taking a session over marks the runs of its former owner `interrupted` in the same transaction, and
-from then on that owner can't write to them.
+from then on that owner can't write to them. A lease that was released names who had it last.
 """
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, text, update
 
@@ -15,6 +16,9 @@ from agent_host.store.host import Host, is_alive
 from agent_host.store.schema import changes, hosts, leases, runs, sessions
 
 Clock = Callable[[], float]
+Hold = Literal["still", "anew", "refused"]
+"""Owned, and nobody else had it since this host did; owned; another host that lives owns it."""
+
 _FORGET_SECONDS = 86_400.0
 
 
@@ -71,48 +75,52 @@ class Ownership:
         mine = select(leases.c.session_id).where(leases.c.host_id == self.me.host_id)
         return frozenset(connection.execute(mine).scalars())
 
-    def acquire(self, connection: Connection, session_id: str) -> None:
-        """Own a session; raises SessionNotFound or SessionBusy."""
+    def acquire(self, connection: Connection, session_id: str) -> bool:
+        """Own a session; False if another host may have had it since. Raises SessionNotFound,
+        SessionBusy.
+        """
         exists = select(sessions.c.session_id).where(sessions.c.session_id == session_id)
         if connection.execute(exists).first() is None:
             raise SessionNotFound("There is no session of that id.", sessionId=session_id)
-        if not self.take(connection, session_id):
+        hold = self.take(connection, session_id)
+        if hold == "refused":
             raise SessionBusy(
-                "The session is open in another editor: use it there, or close it there first.",
+                "The session is running in another editor. Wait for that run or stop it there; "
+                "agent/session/attach shows it here.",
                 sessionId=session_id,
                 elsewhere=True,
             )
+        return hold == "still"
 
-    def take(self, connection: Connection, session_id: str) -> bool:
-        """Own a session that exists; False if another live host owns it."""
+    def take(self, connection: Connection, session_id: str) -> Hold:
+        """Own a session that exists, unless another live host owns it."""
         # A lease is worth what its host's heartbeat is: that of an idle host may be old.
         self.beat(connection)
         mine = {"session_id": session_id, "host_id": self.me.host_id}
         if self._database.add_once(connection, leases, mine):
             self._interrupt(connection, [session_id])
-            return True
+            return "anew"
         lease = select(leases.c.host_id).where(leases.c.session_id == session_id)
         owner = connection.execute(lease.with_for_update()).scalar_one()
         if owner == self.me.host_id:
-            return True
+            return "still"
         if owner in self.alive(connection):
-            return False
+            return "refused"
         connection.execute(
             update(leases).where(leases.c.session_id == session_id).values(host_id=self.me.host_id)
         )
         self._interrupt(connection, [session_id])
-        return True
+        return "still" if owner == _free(self.me.host_id) else "anew"
 
-    def release(self, connection: Connection, session_id: str | None = None) -> None:
-        """Let go of one session, or of all."""
-        mine = delete(leases).where(leases.c.host_id == self.me.host_id)
-        if session_id is not None:
-            mine = mine.where(leases.c.session_id == session_id)
-        connection.execute(mine)
+    def release(self, connection: Connection, session_id: str) -> None:
+        """Let go of a session."""
+        mine = (leases.c.session_id == session_id, leases.c.host_id == self.me.host_id)
+        values = {"host_id": _free(self.me.host_id)}
+        connection.execute(update(leases).where(*mine).values(values))
 
     def leave(self, connection: Connection) -> None:
         """Take this host away; runs that it did not end are `interrupted`."""
-        self.release(connection)
+        _drop_leases(connection, self.me.host_id)
         mine = (runs.c.status == "running", runs.c.host_id == self.me.host_id)
         connection.execute(
             update(runs).where(*mine).values(status="interrupted", ended=self.now(connection))
@@ -142,7 +150,7 @@ class Ownership:
             connection.execute(
                 update(runs).where(*theirs).values(status="interrupted", ended=host.heartbeat)
             )
-            connection.execute(delete(leases).where(leases.c.host_id == host.host_id))
+            _drop_leases(connection, host.host_id)
             self.note_change(connection, set(touched))
         long_ago = hosts.c.heartbeat < now - _FORGET_SECONDS
         connection.execute(delete(hosts).where(long_ago, hosts.c.host_id != self.me.host_id))
@@ -174,6 +182,15 @@ class Ownership:
 
 CHANNEL = "agent_host_sessions"
 """What changes are told on by PostgreSQL: the host's id, a space, the session's id."""
+
+
+def _free(host_id: str) -> str:
+    """What a lease says that this host has released: the id of no host."""
+    return f"-{host_id}"
+
+
+def _drop_leases(connection: Connection, host_id: str) -> None:
+    connection.execute(delete(leases).where(leases.c.host_id.in_([host_id, _free(host_id)])))
 
 
 def _all(connection: Connection) -> list[Host]:

@@ -139,6 +139,10 @@ class SqlStore:
         """See SessionStore."""
         self._writer.put(writes.EndRun(result, self._now()))
 
+    def release(self, session_id: str) -> None:
+        """See SessionStore."""
+        self._writer.put(writes.Release(session_id))
+
     def is_stored(self, run_id: str) -> bool:
         """See SessionStore."""
         return self._writer.is_whole(run_id)
@@ -241,13 +245,9 @@ class SqlStore:
 
     # ---- several hosts
 
-    async def acquire(self, session_id: str) -> None:
+    async def acquire(self, session_id: str) -> bool:
         """See SessionStore."""
-        await self._change(lambda store: store.acquire(session_id))
-
-    async def release(self, session_id: str) -> None:
-        """See SessionStore."""
-        await self._change(lambda store: store.release(session_id))
+        return await self._change(lambda store: store.acquire(session_id))
 
     async def renew(self) -> frozenset[str]:
         """See SessionStore."""

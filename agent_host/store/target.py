@@ -181,13 +181,9 @@ class OpenedStore:
             lambda c: changes.add_exported(c, self._ownership, self._new_id, exported)
         )
 
-    def acquire(self, session_id: str) -> None:
+    def acquire(self, session_id: str) -> bool:
         """Own a session."""
-        self._change(lambda c: self._ownership.acquire(c, session_id), session_id)
-
-    def release(self, session_id: str) -> None:
-        """Let a session go."""
-        self._change(lambda c: self._ownership.release(c, session_id), session_id)
+        return self._change(lambda c: self._ownership.acquire(c, session_id), session_id)
 
     def renew(self) -> frozenset[str]:
         """Say that this host lives; what it owns."""

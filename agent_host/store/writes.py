@@ -82,6 +82,11 @@ class EndRun:
     whole: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Release:
+    session_id: str
+
+
 Write = (
     OpenSession
     | UpdateSession
@@ -93,6 +98,7 @@ Write = (
     | AddGrant
     | UpdateEdit
     | EndRun
+    | Release
 )
 
 
@@ -109,7 +115,7 @@ def run_of(write: Write) -> str | None:
             return result.run_id
         case Remember() | Settle():
             return write.run_id
-        case OpenSession() | UpdateSession() | AddGrant() | UpdateEdit():
+        case OpenSession() | UpdateSession() | AddGrant() | UpdateEdit() | Release():
             return None
     assert_never(write)
 

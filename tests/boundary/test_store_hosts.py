@@ -37,21 +37,43 @@ async def test_a_session_is_owned_by_one_host_at_a_time(stores: Stores) -> None:
     assert [e.elsewhere for e in (await one.sessions(SessionQuery())).entries] == [False]
     await one.acquire("s1")
     assert (await one.renew(), await two.renew()) == (frozenset({"s1"}), frozenset())
-    await one.release("s1")
+    one.release("s1")
+    await one.flush()
     await two.acquire("s1")
-    await one.release("s1")
+    one.release("s1")
+    await one.flush()
     with pytest.raises(SessionBusy):
         await one.acquire("s1")
     await two.delete("s1")
 
 
+async def test_a_host_is_told_whether_another_had_its_session(stores: Stores) -> None:
+    one, two = stores.host(), stores.host()
+    one.open_session(session("s1"))
+    assert await one.acquire("s1")
+    one.release("s1")
+    assert await one.acquire("s1")
+    one.release("s1")
+    await one.flush()
+    assert [e.elsewhere for e in (await two.sessions(SessionQuery())).entries] == [False]
+    assert not await two.acquire("s1")
+    two.release("s1")
+    await two.flush()
+    assert not await one.acquire("s1")
+    assert await one.acquire("s1")
+    one.release("s1")
+    await one.close()
+    assert not await stores.host().acquire("s1")
+
+
 async def test_many_hosts_that_want_a_session_at_once_get_it_once(stores: Stores) -> None:
     first = stores.host()
     first.open_session(session("s1"))
-    await first.release("s1")
+    first.release("s1")
+    await first.flush()
     hosts = [stores.host() for _ in range(4)]
     got = await asyncio.gather(*(h.acquire("s1") for h in hosts), return_exceptions=True)
-    assert sorted(type(answer).__name__ for answer in got) == ["NoneType", *["SessionBusy"] * 3]
+    assert sorted(type(answer).__name__ for answer in got) == ["SessionBusy"] * 3 + ["bool"]
 
 
 async def test_what_a_silent_host_owned_can_be_taken_over(stores: Stores) -> None:

@@ -35,6 +35,7 @@ from tests.fakes import (
     Story,
     answering,
 )
+from tests.fakes_shelf import Shelf
 from tests.fakes_store import MemoryStore
 
 ROOT = "/w"
@@ -86,10 +87,12 @@ class Stage:
     overlays: bool = False
     more_runtimes: tuple[str, ...] = ()
     guidance: FakeGuidance = field(default_factory=FakeGuidance)
+    shelf: Shelf = field(default_factory=Shelf)
+    name: str = ""
 
     def __post_init__(self) -> None:
         ids = count(1)
-        self.store = MemoryStore()
+        self.store = MemoryStore(self.shelf)
         self.grants = GrantBook(self.state, self.clock.now, lambda: f"g{next(ids)}")
         self.trust = TrustInMemory(self.state, self.clock.now)
         commands = CommandRunner(
@@ -133,7 +136,7 @@ class Stage:
             ),
             runtime=self._runtime,
             clock=self.clock,
-            new_id=lambda: f"id{next(ids)}",
+            new_id=lambda: f"{self.name}id{next(ids)}",
             workspace=lambda: hashlib.sha256(ROOT.encode()).hexdigest(),
             show=lambda path: path.removeprefix(ROOT + "/"),
         )
@@ -188,6 +191,7 @@ async def stage(state: Path, **fields: object) -> AsyncIterator[Stage]:
             made.store.open_session(
                 SessionRecord(name, "coder", "scripted/x", "sdk", "w", 0.0, 0.0)
             )
+            made.store.release(name)
         yield made
         await made.manager.close()
         assert len(made.ended()) == sum(type(delta).__name__ == "Started" for delta in made.told())
