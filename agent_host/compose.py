@@ -29,7 +29,7 @@ from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.guidance import Guidance
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoreProblem
-from agent_host.credentials import KEYRING
+from agent_host.credentials import EMBEDDED, KEYRING
 from agent_host.guidance.reader import GuidanceReader
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
@@ -43,6 +43,7 @@ from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.embedded.model import model_file
+from agent_host.runtimes.embedded.server import CONTEXT
 from agent_host.runtimes.sdk import Embedded, SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
@@ -236,7 +237,12 @@ class _Runtimes:
     """The runtimes by name, each made on first use."""
 
     def __init__(self, workspace: Workspace, embedded: Embedded) -> None:
-        self._sdk = SdkRuntime(_Keys(workspace), price=usage.price, embedded=embedded)
+        self._sdk = SdkRuntime(
+            _Keys(workspace),
+            price=usage.price,
+            embedded=embedded,
+            window=lambda model: _window(model, workspace.settings.context_windows),
+        )
 
     async def get(self, name: str) -> Runtime:
         """The runtime of that name. Raises RuntimeMissing."""
@@ -255,6 +261,12 @@ class _Runtimes:
     async def close(self) -> None:
         """Release what is shared between runs."""
         await self._sdk.close()
+
+
+def _window(model: str, chosen: Mapping[str, int]) -> int | None:
+    if model == EMBEDDED:
+        return CONTEXT
+    return chosen.get(model) or usage.context_window(model)
 
 
 class _Keys:

@@ -77,7 +77,8 @@ class Settings:
     `env` is added to the environment of commands. `trust` says what an unknown workspace is;
     `save` whether a buffer that was clean is saved after an edit. `store` is where sessions are
     kept (a URL may hold a password), `logs` the folder of the runs' logs: see the two functions
-    below. `runtimes` says by name how a runtime that is a program of its own is started.
+    below. `runtimes` says by name how a runtime that is a program of its own is started,
+    `context_windows` how many tokens a model holds of which that is not known.
     """
 
     model: str | None = None
@@ -91,6 +92,7 @@ class Settings:
     store: str | None = field(default=None, repr=False)
     logs: bool | str = False
     runtimes: Mapping[str, RuntimeOptions] = field(default_factory=lambda: _NO_RUNTIMES)
+    context_windows: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,7 @@ def _apply(
         store=_store(source, layer) or below.store,
         logs=below.logs if (logs := _logs(source, layer)) is None else logs,
         runtimes=_runtimes(source, layer) or below.runtimes,
+        context_windows={**below.context_windows, **source.wholes("contextWindows", 1)},
     )
     for name in source.mapping(KEYS).rest():
         source.report(KEYS, _no_key_here(name))

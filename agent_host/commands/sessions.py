@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agent_host.commands.folder import existing_folder
+from agent_host.commands.following import exit_code, follow
 from agent_host.commands.terminal import Screen, screen_and_side
 from agent_host.core.events import Ended, Text, ToolFinished
 from agent_host.core.model import TextPart
@@ -40,8 +42,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     renaming.add_argument("title")
     renaming.set_defaults(work=_rename)
 
+    compacting = actions.add_parser(
+        "compact", help="have the model summarise a session, so that it takes less room"
+    )
+    compacting.add_argument("session", metavar="ID")
+    compacting.add_argument("--focus", default="", help="what the summary must hold")
+    compacting.add_argument("--cwd", type=existing_folder, default=Path(), help="the workspace")
+    compacting.set_defaults(work=None)
+
 
 def execute(options: argparse.Namespace) -> int:
+    if options.work is None:
+        return asyncio.run(_compact(options))
     return asyncio.run(_execute(options.work, options))
 
 
@@ -126,6 +138,24 @@ async def _delete(store: SessionStore, screen: Screen, options: argparse.Namespa
 async def _rename(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:
     await store.rename(options.session, options.title)
     screen.line("renamed")
+
+
+async def _compact(options: argparse.Namespace) -> int:
+    """It needs the session's model, so it is a run of a host."""
+    from agent_host.client import AgentHostClient, HostError, HostGone
+
+    screen, side = screen_and_side(os.environ)
+    prompt = f"/compact {options.focus}".strip()
+    try:
+        async with AgentHostClient.start(workspace=options.cwd, on_question="deny") as client:
+            run = await client.run(prompt, session_id=options.session)
+            result = await follow(run, lambda _: None)
+    except (HostError, HostGone) as error:
+        side.line(f"agent-host: {error}", "red")
+        return 1
+    failed = str(result.error.get("error")) if result.error else ""
+    screen.line(failed or result.output, "red" if failed else None)
+    return exit_code(result)
 
 
 def _count(runs: int) -> str:

@@ -33,6 +33,7 @@ class View:
             "log": self._log,
             "retry": self._retry,
             "omitted": self._omitted,
+            "compacted": self._compacted,
         }
 
     def show(self, delta: Delta) -> None:
@@ -100,6 +101,11 @@ class View:
     def _omitted(self, data: JsonObject) -> None:
         size = f"{as_whole(data.get('size')):,}"
         self._side.line(f"({size} bytes of {as_text(data.get('what'))} left out)", "dim")
+
+    def _compacted(self, data: JsonObject) -> None:
+        self._between()
+        before, after = as_whole(data.get("before")), as_whole(data.get("after"))
+        self._side.line(f"── compacted: {before:,} tokens became {after:,} ──", "yellow")
 
     def _between(self) -> None:
         self._answer.end_line()

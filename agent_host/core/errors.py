@@ -89,6 +89,12 @@ class KeyringFailed(AgentHostError):
     code, number = "keyring_failed", -32024
 
 
+class ContextOverflow(AgentHostError):
+    """The conversation does not fit into the model's context."""
+
+    code, number = "context_overflow", -32030
+
+
 class ActionFailed(Exception):
     """An action could not be done; `reason` is for the model, `code` for the program.
 

@@ -114,6 +114,19 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True)
+class Compacted:
+    """From here on the model knows what was before only by its own summary.
+
+    `before` and `after` are tokens of the whole context, estimated.
+    """
+
+    why: Literal["full", "overflow", "asked"]
+    before: int
+    after: int
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
 class Omitted:
     """`size` bytes of `what` were left out."""
 
@@ -151,6 +164,7 @@ Delta = (
     | Used
     | Logged
     | Retried
+    | Compacted
     | Omitted
     | Compared
     | Ended

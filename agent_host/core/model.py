@@ -88,7 +88,11 @@ def _least(one: _Number | None, other: _Number | None) -> _Number | None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of a run or a session. Input includes cached tokens; cost None is unknown, not 0."""
+    """Tokens of a run or a session. Input includes cached tokens; cost None is unknown, not 0.
+
+    `context_tokens` are in the model's context after the last call, `context_window` is how many
+    it can hold; None is unknown.
+    """
 
     requests: int = 0
     input_tokens: int = 0
@@ -97,9 +101,12 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum; its cost is unknown when that of a part which used tokens is unknown."""
+        last = self if other.context_tokens is None else other
         return Usage(
             requests=self.requests + other.requests,
             input_tokens=self.input_tokens + other.input_tokens,
@@ -108,6 +115,8 @@ class Usage:
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             cost_usd=_sum_of_costs(self, other),
+            context_tokens=last.context_tokens,
+            context_window=last.context_window,
         )
 
 

@@ -19,7 +19,7 @@ from agent_host.core.actions import (
 )
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import AgentHostError
-from agent_host.core.events import NumberedDelta
+from agent_host.core.events import Compacted, NumberedDelta
 from agent_host.core.model import (
     JsonObject,
     LimitName,
@@ -59,6 +59,9 @@ class RunSink(Protocol):
         Called as soon as an item is final, so that a stopped or crashed run keeps what it did.
         """
 
+    def compacted(self, how: Compacted, items: Sequence[JsonObject]) -> None:
+        """From now on these items are the conversation, in place of all that was remembered."""
+
     def exited(self, exit_code: int | None, signal: str | None) -> None:
         """How the runtime's own process ended; also told when the run was stopped."""
 
@@ -91,7 +94,8 @@ class RuntimeRequest:
 
     `history` is what earlier runs of the session gave to `RunSink.remember`, in order. `prompt`
     has no ResourcePart left in it: those were read through the gate. `take_steering` gives what
-    the user said meanwhile; a runtime that can asks it before each call of the model.
+    the user said meanwhile; a runtime that can asks it before each call of the model. `purpose`
+    compact: the conversation is to be compacted, and `prompt` says what matters in the summary.
     """
 
     session_id: str
@@ -105,6 +109,7 @@ class RuntimeRequest:
     limits: Limits
     cwd: str
     take_steering: Callable[[], tuple[PromptPart, ...]] = _nothing_said
+    purpose: Literal["answer", "compact"] = "answer"
 
 
 @dataclass(frozen=True, slots=True)

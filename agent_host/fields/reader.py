@@ -148,6 +148,12 @@ class Fields:
         found = self.get(key) or Located(self.source.line)
         return Fields(found, self.problems, self._dotted(key))
 
+    def wholes(self, key: str, least: int) -> dict[str, int]:
+        """A mapping of free names to whole numbers."""
+        inner = self.mapping(key)
+        found = {name: inner.whole(name, least) for name in inner.rest()}
+        return {name: value for name, value in found.items() if value is not None}
+
     def rest(self) -> Mapping[str, Located]:
         """All fields of a mapping whose keys are free; none of them is unknown then."""
         fields = self.source.fields or _NOTHING

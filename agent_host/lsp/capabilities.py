@@ -34,6 +34,7 @@ METHODS = (
     "agent/session/fork",
     "agent/session/rename",
     "agent/session/delete",
+    "agent/session/compact",
     "agent/session/revert",
 )
 RUNTIMES = ("sdk",)

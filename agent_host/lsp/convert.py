@@ -12,6 +12,7 @@ from agent_host.core.errors import AgentHostError
 from agent_host.core.events import (
     Answered,
     Asked,
+    Compacted,
     Compared,
     Delta,
     Edited,
@@ -250,6 +251,8 @@ def usage(used: Usage) -> wire_delta.UsageWire:
         cache_write_tokens=used.cache_write_tokens,
         reasoning_tokens=used.reasoning_tokens,
         cost_usd=used.cost_usd,
+        context_tokens=used.context_tokens,
+        context_window=used.context_window,
     )
 
 
@@ -309,7 +312,7 @@ def _boundary_delta(step: Started | Compared | Ended) -> wire_delta.DeltaWire:
             assert_never(step)
 
 
-_Spoken = Text | Reasoning | Planned | Used | Logged | Retried | Omitted
+_Spoken = Text | Reasoning | Planned | Used | Logged | Retried | Compacted | Omitted
 
 
 def _spoken_delta(step: _Spoken) -> wire_delta.DeltaWire:
@@ -330,6 +333,10 @@ def _spoken_delta(step: _Spoken) -> wire_delta.DeltaWire:
             return wire_delta.LogDelta(source=step.source, text=step.text)
         case Retried():
             return wire_delta.RetryDelta(reason=step.reason, wait_seconds=step.wait_seconds)
+        case Compacted():
+            return wire_delta.CompactedDelta(
+                why=step.why, before=step.before, after=step.after, summary=step.summary
+            )
         case Omitted():
             return wire_delta.OmittedDelta(what=step.what, size=step.size)
         case _:

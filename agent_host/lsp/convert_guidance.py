@@ -5,6 +5,12 @@ from collections.abc import Iterable
 from agent_host.core.guidance import Guidance, GuidanceKind, GuidanceProblem
 from agent_host.lsp import wire_guidance as wg
 
+_COMPACT = wg.PromptFileWire(
+    name="compact",
+    description="Have the model summarise the conversation, so that it takes less room.",
+    argument_hint="[what matters]",
+)
+
 
 def guidance_answer(guidance: Guidance) -> wg.GuidanceAnswer:
     return wg.GuidanceAnswer(
@@ -32,7 +38,8 @@ def prompts_answer(guidance: Guidance) -> wg.PromptsAnswer:
                 source=prompt.source,
             )
             for prompt in guidance.prompts.values()
-        ],
+        ]
+        + [_COMPACT],
         problems=_problems(guidance.problems, "prompt"),
     )
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from agent_host.lsp import convert_session, wire_session
+from agent_host.lsp import convert, convert_session, wire_session
 from agent_host.lsp.wire_base import Told
 from agent_host.session.library import Library
 
@@ -31,6 +31,7 @@ class SessionMethods:
         on("agent/session/fork", wire_session.ForkSessionParams, self._fork)
         on("agent/session/rename", wire_session.RenameSessionParams, self._rename)
         on("agent/session/delete", wire_session.SessionParams, self._delete)
+        on("agent/session/compact", wire_session.CompactSessionParams, self._compact)
         on("agent/session/revert", wire_session.RevertParams, self._revert)
 
     async def _list(self, params: wire_session.ListSessionsParams) -> Told:
@@ -54,6 +55,10 @@ class SessionMethods:
     async def _delete(self, params: wire_session.SessionParams) -> Told:
         await (await self._library()).delete(params.session_id)
         return wire_session.DoneAnswer()
+
+    async def _compact(self, params: wire_session.CompactSessionParams) -> Told:
+        library = await self._library()
+        return convert.run_answer(await library.compact(params.session_id, params.focus))
 
     async def _revert(self, params: wire_session.RevertParams) -> Told:
         library = await self._library()

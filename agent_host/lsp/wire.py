@@ -332,6 +332,7 @@ METHODS: Mapping[str, Method] = {
     "agent/session/fork": Method("editor", ws.ForkSessionParams, ws.ForkSessionAnswer),
     "agent/session/rename": Method("editor", ws.RenameSessionParams, ws.DoneAnswer),
     "agent/session/delete": Method("editor", ws.SessionParams, ws.DoneAnswer),
+    "agent/session/compact": Method("editor", ws.CompactSessionParams, RunAnswer),
     "agent/session/revert": Method("editor", ws.RevertParams, ws.RevertAnswer),
     "agent/delta": Method("host", AgentDelta, None),
     "agent/ask": Method("host", wa.AskParams, wa.AskAnswer),

@@ -14,7 +14,10 @@ Status = Literal["completed", "stopped", "failed", "limit", "refused"]
 
 
 class UsageWire(Told):
-    """Tokens so far; input includes cached ones. No `costUsd`: the price is not known."""
+    """Tokens so far; input includes cached ones. No `costUsd`: the price is not known.
+
+    `contextTokens` are in the model's context now, `contextWindow` is how many fit (if known).
+    """
 
     requests: int
     input_tokens: int
@@ -23,6 +26,8 @@ class UsageWire(Told):
     cache_write_tokens: int
     reasoning_tokens: int
     cost_usd: float | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
 
 
 class OriginWire(Told):
@@ -146,6 +151,20 @@ class RetryDelta(Told):
     wait_seconds: float
 
 
+class CompactedDelta(Told):
+    """From here on the model knows what was before by its own `summary` only.
+
+    `before` and `after` are tokens of the context, estimated. `why`: it was nearly full, it did
+    not fit, or somebody asked for it.
+    """
+
+    kind: Literal["compacted"] = "compacted"
+    why: Literal["full", "overflow", "asked"]
+    before: int
+    after: int
+    summary: str
+
+
 class OmittedDelta(Told):
     """`size` bytes of `what` were left out."""
 
@@ -193,6 +212,7 @@ DeltaWire = Annotated[
     | UsageDelta
     | LogDelta
     | RetryDelta
+    | CompactedDelta
     | OmittedDelta
     | DiffDelta
     | EndedDelta,

@@ -46,6 +46,13 @@ class SessionParams(Params):
     session_id: Id
 
 
+class CompactSessionParams(Params):
+    """`focus`: what the summary must hold above all."""
+
+    session_id: Id
+    focus: Annotated[Text, Field(max_length=2000)] = ""
+
+
 class RevertParams(Params):
     """`uris`: only these files of the run."""
 

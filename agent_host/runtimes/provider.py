@@ -22,7 +22,8 @@ Finish = Literal["stop", "length", "refused"]
 class ModelAsk:
     """One turn to answer. `model` is `vendor/name`, `items` what `repaired` returns.
 
-    `turn` counts from 0 in a run and `attempt` from 0 in a turn; `cwd` is the run's.
+    `turn` counts from 0 in a run and `attempt` from 0 in a turn; `cwd` is the run's. `purpose`
+    aside: it is no turn of the conversation, but a question beside it.
     """
 
     model: str
@@ -33,6 +34,7 @@ class ModelAsk:
     cwd: str
     turn: int
     attempt: int
+    purpose: Literal["turn", "aside"] = "turn"
 
     @property
     def name(self) -> str:

@@ -91,11 +91,15 @@ Step = Say | Call | Use | Fail | Wait | End | Expect
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The turns of a run. `repeat`: after the last one comes the first again."""
+    """The turns of a run. `repeat`: after the last one comes the first again.
+
+    `aside` answers what is asked beside the conversation: for a summary, for a title.
+    """
 
     source: str
     turns: tuple[tuple[Step, ...], ...]
     repeat: bool = False
+    aside: str | None = None
 
 
 def load_script(name: str, cwd: str) -> Script:
@@ -133,10 +137,10 @@ def parse_script(text: str, source: str) -> Script:
 
 
 def _script(root: Located, source: str, problems: list[Problem]) -> Script:
-    turns, repeat = root, False
+    turns, repeat, aside = root, False, None
     if root.fields is not None:
         fields = Fields(root, problems)
-        repeat = _flag(fields, "repeat")
+        repeat, aside = _flag(fields, "repeat"), fields.text("aside")
         turns = fields.get("turns") or Located(root.line)
         fields.finish()
     if not turns.items:
@@ -146,7 +150,7 @@ def _script(root: Located, source: str, problems: list[Problem]) -> Script:
         tuple(_turn(turn, f"turns[{number}]", problems))
         for number, turn in enumerate(turns.items, 1)
     )
-    return Script(source, read, repeat)
+    return Script(source, read, repeat, aside)
 
 
 def _turn(turn: Located, name: str, problems: list[Problem]) -> Iterator[Step]:

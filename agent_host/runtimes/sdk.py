@@ -25,6 +25,7 @@ from agent_host.core.ports import (
 )
 from agent_host.credentials import EMBEDDED
 from agent_host.runtimes import VENDORS, ProviderConfig, ProviderConfigs
+from agent_host.runtimes.context import Gauge, Ratios, fixed_size
 from agent_host.runtimes.embedded.model import ModelFile
 from agent_host.runtimes.provider import Provider
 from agent_host.runtimes.statuses import Statuses
@@ -51,6 +52,14 @@ def _unknown_price(model: str, usage: Usage) -> float | None:  # noqa: ARG001
     return None
 
 
+Window = Callable[[str], int | None]
+"""How many tokens a model's context holds; None is unknown. May be called in any thread."""
+
+
+def _unknown_window(model: str) -> int | None:  # noqa: ARG001
+    return None
+
+
 class SdkRuntime:
     """The Runtime port over the vendors' SDKs; runs share one HTTP client.
 
@@ -64,10 +73,13 @@ class SdkRuntime:
         embedded: Embedded | None = None,
         price: Price = _unknown_price,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        window: Window = _unknown_window,
     ) -> None:
         self._configs = configs
         self._price = price
         self._pause = pause
+        self._window = window
+        self._ratios = Ratios()
         self._embedded = embedded
         self._own: EmbeddedProvider | None = None
         self._lock = threading.Lock()
@@ -92,6 +104,7 @@ class SdkRuntime:
                 # The HTTP client would import it within its first request, on the loop's thread.
                 importlib.import_module("anyio._backends._asyncio")
                 self._price(model, Usage())
+                self._window(model)
                 importlib.import_module(f"agent_host.runtimes.providers.{vendor}")
             self._warm.add(vendor)
 
@@ -111,8 +124,11 @@ class SdkRuntime:
         from agent_host.runtimes.sdk_loop import RunLoop
         from agent_host.runtimes.sdk_turn import Asker
 
-        asker = Asker(provider, request, sink, self._price, self._pause)
-        return await RunLoop(asker, request, sink, gate).run()
+        fixed = fixed_size(request.instructions, request.tools)
+        gauge = Gauge(request.model, self._window(request.model), self._ratios, fixed)
+        asker = Asker(provider, request, sink, self._price, self._pause, gauge)
+        loop = RunLoop(asker, request, sink, gate, gauge)
+        return await (loop.compact() if request.purpose == "compact" else loop.run())
 
     async def close(self) -> None:
         """Close the shared connections."""

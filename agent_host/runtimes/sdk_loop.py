@@ -32,9 +32,12 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from agent_host.core.errors import RuntimeFailed
-from agent_host.core.model import JsonObject, ToolCall, ToolSpec
+from agent_host.core.errors import ContextOverflow, RuntimeFailed
+from agent_host.core.events import Compacted
+from agent_host.core.model import JsonObject, TextPart, ToolCall, ToolSpec
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.runtimes.compactor import Compactor
+from agent_host.runtimes.context import Gauge
 from agent_host.runtimes.conversation import (
     AgentSaid,
     Called,
@@ -66,12 +69,15 @@ class RunLoop:
     """One run, from its prompt to its result."""
 
     def __init__(
-        self, asker: Asker, request: RuntimeRequest, sink: RunSink, gate: ToolGate
+        self, asker: Asker, request: RuntimeRequest, sink: RunSink, gate: ToolGate, gauge: Gauge
     ) -> None:
         self._asker = asker
         self._request = request
         self._gate = gate
-        self._memory = _Memory(sink, [i for i in map(decode, request.history) if i is not None])
+        self._sink = sink
+        history = [item for item in map(decode, request.history) if item is not None]
+        self._memory = _Memory(sink, history, gauge)
+        self._compactor = Compactor(self._memory, gauge, asker, request.model)
         self._owner = asyncio.TaskGroup()
         self._stopping = False
         self._turns = 0
@@ -90,6 +96,18 @@ class RunLoop:
         finally:
             self._keep_what_is_unfinished()
         return self._result()
+
+    async def compact(self) -> RuntimeResult:
+        """Compact the conversation, and do no more."""
+        focus = "\n".join(p.text for p in self._request.prompt if isinstance(p, TextPart))
+        try:
+            how = await self._compactor.on_wish(focus.strip())
+        except Trouble as trouble:
+            return RuntimeResult("failed", "", error=trouble.error)
+        if how is None:
+            return RuntimeResult("completed", "There is nothing to compact yet.")
+        told = f"Compacted: about {how.before:,} tokens became {how.after:,}."
+        return RuntimeResult("completed", told)
 
     async def _play(self) -> None:
         """Segments of turns until the model is done, in trouble, or at the run's limit."""
@@ -132,11 +150,8 @@ class RunLoop:
         return answer
 
     async def _ask(self, turn: int) -> ModelAnswer | Trouble:
-        self._answer = None
-        if steering := self._request.take_steering():
-            self._memory.add([user_said(steering)])
         try:
-            answer = await self._asker.ask(repaired(self._memory.items, self._request.model), turn)
+            answer = await self._answered(turn)
         except Trouble as trouble:
             return trouble  # as a value, because an exception would end the TaskGroup
         if answer.finish != "stop":
@@ -146,6 +161,30 @@ class RunLoop:
         self._answer = answer
         self._memory.add(answer.items)
         return answer
+
+    async def _answered(self, turn: int) -> ModelAnswer:
+        self._answer = None
+        if steering := self._request.take_steering():
+            self._memory.add([user_said(steering)])
+        if (problem := await self._compactor.if_full()) is not None:
+            self._sink.log("context", problem)
+        try:
+            return await self._asker.ask(self._sent(), turn)
+        except Trouble as trouble:
+            if not isinstance(trouble.error, ContextOverflow):
+                raise
+            if not await self._compactor.on_overflow():
+                raise self._compactor.overflow() from trouble
+            self._sink.retry("the conversation was too long and has been compacted", 0.0)
+        try:
+            return await self._asker.ask(self._sent(), turn)
+        except Trouble as trouble:
+            if isinstance(trouble.error, ContextOverflow):
+                raise self._compactor.overflow() from trouble
+            raise
+
+    def _sent(self) -> tuple[Item, ...]:
+        return repaired(self._memory.items, self._request.model)
 
     def knows(self, tool: str) -> bool:
         """Whether the run offers a tool of that name."""
@@ -231,14 +270,25 @@ class _Memory:
 
     sink: RunSink
     items: list[Item]
+    gauge: Gauge
     calls: dict[str, Called] = field(default_factory=dict[str, Called])
+
+    def __post_init__(self) -> None:
+        self.gauge.reset(self.items)
 
     def add(self, items: Iterable[Item]) -> None:
         new = list(items)
         if new:
             self.items += new
+            self.gauge.add(new)
             self.calls |= {item.call_id: item for item in new if isinstance(item, Called)}
             self.sink.remember([encode(item) for item in new])
+
+    def replace(self, how: Compacted, items: tuple[Item, ...]) -> None:
+        """The conversation is this from now on."""
+        self.items = list(items)
+        self.gauge.reset(items)
+        self.sink.compacted(how, [encode(item) for item in items])
 
 
 class _TurnModel(Model):

@@ -8,9 +8,11 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from agent_host.core.errors import RuntimeFailed
 from agent_host.core.model import Usage
 from agent_host.core.ports import RunSink, RuntimeRequest
-from agent_host.runtimes.conversation import Item
+from agent_host.runtimes.context import Gauge
+from agent_host.runtimes.conversation import AgentSaid, Item
 from agent_host.runtimes.provider import ModelAnswer, ModelAsk, Provider, Trouble
 
 _RETRIES = 3
@@ -28,12 +30,14 @@ class Asker:
         sink: RunSink,
         price: Callable[[str, Usage], float | None],
         pause: Callable[[float], Awaitable[None]],
+        gauge: Gauge,
     ) -> None:
         self._provider = provider
         self._request = request
         self._sink = sink
         self._price = price
         self._pause = pause
+        self._gauge = gauge
         self._draft = Draft(sink)
 
     @property
@@ -43,22 +47,7 @@ class Asker:
 
     async def ask(self, items: tuple[Item, ...], turn: int) -> ModelAnswer:
         """The model's answer to the conversation; raises Trouble when there will be none."""
-        attempt = 0
-        while True:
-            try:
-                return await self._once(items, turn, attempt)
-            except Trouble as trouble:
-                wait = trouble.after if trouble.after is not None else _back_off(attempt)
-                hopeless = attempt == _RETRIES or wait > _LONGEST_WAIT or self._draft.said != ""
-                if hopeless or not trouble.again:
-                    raise
-                self._sink.retry(trouble.error.message, wait)
-                await self._pause(wait)
-                attempt += 1
-
-    async def _once(self, items: tuple[Item, ...], turn: int, attempt: int) -> ModelAnswer:
         request = self._request
-        self._draft = draft = Draft(self._sink)
         ask = ModelAsk(
             model=request.model,
             instructions=request.instructions,
@@ -67,25 +56,80 @@ class Asker:
             session_id=request.session_id,
             cwd=request.cwd,
             turn=turn,
-            attempt=attempt,
+            attempt=0,
         )
+        return await self._persist(ask)
+
+    async def aside(self, instructions: str, items: tuple[Item, ...]) -> str:
+        """The model's answer to a question beside the conversation; nobody hears it while it is
+        said. Raises Trouble.
+        """
+        request = self._request
+        ask = ModelAsk(
+            model=request.model,
+            instructions=instructions,
+            items=items,
+            tools=(),
+            session_id=request.session_id,
+            cwd=request.cwd,
+            turn=0,
+            attempt=0,
+            purpose="aside",
+        )
+        answer = await self._persist(ask)
+        text = "".join(item.text for item in answer.items if isinstance(item, AgentSaid)).strip()
+        if answer.finish == "refused" or not text:
+            raise Trouble(RuntimeFailed(f"{request.model} gave no summary: try again."))
+        return text
+
+    async def _persist(self, ask: ModelAsk) -> ModelAnswer:
+        attempt = 0
+        while True:
+            draft = Draft(self._sink, quiet=ask.purpose == "aside")
+            try:
+                return await self._once(replace(ask, attempt=attempt), draft)
+            except Trouble as trouble:
+                wait = trouble.after if trouble.after is not None else _back_off(attempt)
+                said = draft.said != "" and not draft.quiet
+                hopeless = attempt == _RETRIES or wait > _LONGEST_WAIT or said
+                if hopeless or not trouble.again:
+                    raise
+                self._sink.retry(trouble.error.message, wait)
+                await self._pause(wait)
+                attempt += 1
+
+    async def _once(self, ask: ModelAsk, draft: "Draft") -> ModelAnswer:
+        if not draft.quiet:
+            self._draft = draft
+        size = self._gauge.size
         try:
             return await self._provider.answer(ask, draft)
         finally:
             if draft.used is not None:
-                cost = draft.used.cost_usd
-                if cost is None:
-                    cost = self._price(request.model, draft.used)
-                self._sink.usage(replace(draft.used, requests=1, cost_usd=cost))
+                self._tell_usage(draft.used, size, draft)
+
+    def _tell_usage(self, used: Usage, size: int, draft: "Draft") -> None:
+        gauge, model = self._gauge, self._request.model
+        cost = used.cost_usd if used.cost_usd is not None else self._price(model, used)
+        used = replace(used, requests=1, cost_usd=cost)
+        if not draft.quiet:
+            gauge.ratios.learn(model, size, used.input_tokens)
+            tokens = used.input_tokens + used.output_tokens or gauge.used
+            used = replace(used, context_tokens=tokens, context_window=gauge.window)
+        self._sink.usage(used)
 
 
 class Draft:
-    """Passes on what a model says and keeps the text, should the turn never get finished."""
+    """Passes on what a model says and keeps the text, should the turn never get finished.
 
-    __slots__ = ("_pieces", "_sink", "used")
+    A quiet one passes on nothing.
+    """
 
-    def __init__(self, sink: RunSink) -> None:
+    __slots__ = ("_pieces", "_sink", "quiet", "used")
+
+    def __init__(self, sink: RunSink, *, quiet: bool = False) -> None:
         self._sink = sink
+        self.quiet = quiet
         self._pieces: list[str] = []
         self.used: Usage | None = None
 
@@ -98,11 +142,12 @@ class Draft:
         """More of the answer."""
         if text:
             self._pieces.append(text)
-            self._sink.text(text)
+            if not self.quiet:
+                self._sink.text(text)
 
     def reasoning(self, text: str) -> None:
         """More of the visible thinking."""
-        if text:
+        if text and not self.quiet:
             self._sink.reasoning(text)
 
     def usage(self, usage: Usage) -> None:

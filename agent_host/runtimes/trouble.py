@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from agent_host.core.errors import (
     AgentHostError,
     AuthFailed,
+    ContextOverflow,
     ModelNotFound,
     NoApiKey,
     Overloaded,
@@ -22,7 +23,8 @@ from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.provider import Trouble
 
 _TOO_LONG = re.compile(
-    r"prompt is too long|context.{0,20}(length|window|size)|maximum context|too many tokens"
+    r"prompt is too long|context.{0,20}(length|window|size|limit|overflow)|maximum context"
+    r"|context_length_exceeded|too many tokens"
     r"|exceeds? the maximum number of tokens|input token count",
     re.IGNORECASE,
 )
@@ -75,7 +77,7 @@ def trouble_of_status(
             error = Overloaded(f"{vendor.label} is overloaded: try again later{said}.")
         case 413:
             error = too_long(vendor, model)
-        case status if status == 400 and _TOO_LONG.search(complaint.message):
+        case status if status in (400, 422) and _TOO_LONG.search(complaint.message):
             error = too_long(vendor, model)
         case status:
             did = "refused the request" if status < 500 else "failed"
@@ -114,12 +116,11 @@ def understood(vendor: Vendor) -> Generator[None]:
         ) from error
 
 
-def too_long(vendor: Vendor, model: str) -> RuntimeFailed:
+def too_long(vendor: Vendor, model: str) -> ContextOverflow:
     """The conversation does not fit into the model."""
-    return RuntimeFailed(
+    return ContextOverflow(
         f"The conversation is too long for {model} of {vendor.label}: compact the session, start a "
-        "new one, or use a model with a larger context window.",
-        cause="context_length",
+        "new one, or use a model with a larger context window."
     )
 
 

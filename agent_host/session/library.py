@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RunNotFound, SessionBusy
+from agent_host.core.model import RunRequest, RunResult, TextPart
 from agent_host.core.records import (
     DeltaPage,
     SessionPage,
@@ -17,6 +18,7 @@ from agent_host.core.records import (
 )
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
+from agent_host.session.slash import COMPACT
 from agent_host.session.tenure import Tenure
 
 
@@ -56,6 +58,11 @@ class Library:
         self._refuse_busy(session_id)
         await self.store.delete(session_id)
         self.manager.forget(session_id)
+
+    async def compact(self, session_id: str, focus: str) -> RunResult:
+        """Summarise its conversation, as a run; raises SessionNotFound, SessionBusy."""
+        prompt = (TextPart(f"/{COMPACT} {focus}".strip()),)
+        return await self.manager.run(RunRequest(prompt, session_id))
 
     async def revert(
         self, run_id: str, session_id: str | None, uris: Sequence[str] | None

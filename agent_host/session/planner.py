@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import Role, RunRequest
+from agent_host.core.model import Role, RunRequest, TextPart
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
 from agent_host.permissions.ceiling import offered
@@ -19,7 +19,7 @@ from agent_host.roles import RoleShelf
 from agent_host.session.guide import known
 from agent_host.session.run import Plan
 from agent_host.session.session import Session
-from agent_host.session.slash import expanded
+from agent_host.session.slash import compact_focus, expanded
 from agent_host.settings import Settings
 from agent_host.tools import specs
 
@@ -50,11 +50,13 @@ class Planner:
         guidance = await self.guidance.read(cwd)
         guided = known(guidance, role)
         prompt, note = expanded(request.prompt, guidance)
+        focus = compact_focus(request.prompt) if runtime == SDK else None
         loading = frozenset({"skill.use"} if guided.skills else ())
         return Plan(
             session_id=session.session_id,
             run_id=run_id,
-            prompt=(*request.context, *prompt),
+            prompt=(*request.context, *prompt) if focus is None else (TextPart(focus),),
+            purpose="answer" if focus is None else "compact",
             said=(*request.context, *request.prompt),
             notes=(*guided.notes, note) if note else guided.notes,
             known=guided,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from agent_host.core.actions import RunDiff
 from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
@@ -44,7 +45,7 @@ from agent_host.session.deltas import DeltaStream
 from agent_host.session.gate import Crew, Gate, Scene
 from agent_host.session.guide import Guide, Known
 from agent_host.session.ledger import Ledger
-from agent_host.session.sink import Sink
+from agent_host.session.sink import Remember, Sink
 from agent_host.session.watchdog import Watchdog
 from agent_host.session.whole_diff import whole_diff
 
@@ -74,6 +75,7 @@ class Plan:
     said: tuple[PromptPart, ...] = ()
     known: Known = field(default_factory=Known)
     notes: tuple[str, ...] = ()
+    purpose: Literal["answer", "compact"] = "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Surroundings:
     crew: Crew
     clock: Clock
     new_id: Callable[[], str]
-    remember: Callable[[Sequence[JsonObject]], None]
+    remember: Remember
     take_steering: Callable[[], tuple[PromptPart, ...]]
     show: Callable[[str], str]
     guidance: GuidanceSource
@@ -233,6 +235,7 @@ class Run:
                 limits=plan.limits,
                 cwd=plan.cwd,
                 take_steering=self._take_steering,
+                purpose=plan.purpose,
             )
             self._outcome = await self._around.runtime.run(request, self._sink, gate)
             self._take_usage(self._outcome.usage)
@@ -261,10 +264,11 @@ class Run:
         if self._watchdog is not None:
             self._watchdog.active()
 
-    def _remember(self, items: Sequence[JsonObject]) -> None:
+    def _remember(self, items: Sequence[JsonObject], *, boundary: bool = False) -> None:
         self._show_life()
-        self._around.remember(items)
-        self._around.store.remember(self.plan.session_id, self.plan.run_id, items)
+        plan = self.plan
+        self._around.remember(items, boundary=boundary)
+        self._around.store.remember(plan.session_id, plan.run_id, items, boundary=boundary)
 
     def _take_steering(self) -> tuple[PromptPart, ...]:
         parts = self._around.take_steering()

@@ -51,8 +51,11 @@ class Session:
         """Whether the store has heard of it for certain: a session that began here may be lost."""
         return self.first_run is None or store.is_stored(self.first_run)
 
-    def remember(self, items: Sequence[JsonObject]) -> None:
-        """Add to the conversation."""
+    def remember(self, items: Sequence[JsonObject], *, boundary: bool = False) -> None:
+        """Add to the conversation; with `boundary` it is only these items from now on."""
+        if boundary:
+            self.history.clear()
+            self.told.clear()
         self.history.extend(items)
 
     @property

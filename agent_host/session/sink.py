@@ -1,9 +1,16 @@
 """What a runtime says while it runs, as deltas. Nothing here blocks or raises."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from agent_host.core.events import Delta, Logged, Reasoning, Retried, Text
+from agent_host.core.events import Compacted, Delta, Logged, Reasoning, Retried, Text
 from agent_host.core.model import JsonObject, Usage
+
+
+class Remember(Protocol):
+    """Keeps items of the conversation; with `boundary` they replace all that was kept before."""
+
+    def __call__(self, items: Sequence[JsonObject], *, boundary: bool = False) -> None: ...
 
 
 class Sink:
@@ -14,7 +21,7 @@ class Sink:
     def __init__(
         self,
         tell: Callable[[Delta], None],
-        remember: Callable[[Sequence[JsonObject]], None],
+        remember: Remember,
         add_usage: Callable[[Usage], None],
     ) -> None:
         self._tell = tell
@@ -50,6 +57,10 @@ class Sink:
         self._remember(items)
         if any("output" in item for item in items):
             self._parts.clear()  # a tool has answered: what was said before is not the answer
+
+    def compacted(self, how: Compacted, items: Sequence[JsonObject]) -> None:
+        self._remember(items, boundary=True)
+        self._tell(how)
 
     def exited(self, exit_code: int | None, signal: str | None) -> None:
         self.exit_code, self.signal = exit_code, signal

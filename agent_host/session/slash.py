@@ -12,6 +12,9 @@ _SLASH = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_-]{0,63})(?:\s+(.*))?", re.DOTALL)
 _PLACE = re.compile(r"\$(ARGUMENTS|[1-9])")
 
 
+COMPACT = "compact"
+
+
 @dataclass(frozen=True, slots=True)
 class Slash:
     """What was written: the name behind the slash and the rest."""
@@ -27,6 +30,12 @@ def slash_of(prompt: tuple[PromptPart, ...]) -> Slash | None:
     return Slash(found[1], found[2] or "") if found else None
 
 
+def compact_focus(prompt: tuple[PromptPart, ...]) -> str | None:
+    """What a summary must hold, if the prompt wants the session compacted; else None."""
+    slash = slash_of(prompt)
+    return slash.arguments if slash is not None and slash.name == COMPACT else None
+
+
 def expanded(
     prompt: tuple[PromptPart, ...], guidance: Guidance
 ) -> tuple[tuple[PromptPart, ...], str | None]:
@@ -36,7 +45,7 @@ def expanded(
     InvalidRequest for a prompt file that is broken.
     """
     slash = slash_of(prompt)
-    if slash is None:
+    if slash is None or slash.name == COMPACT:
         return prompt, None
     file = guidance.prompts.get(slash.name)
     if file is None:

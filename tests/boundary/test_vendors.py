@@ -67,7 +67,7 @@ async def test_what_is_used_is_told_after_each_call(vendor: Vendor) -> None:
     tokens = Tokens(input=100, output=20, cached=60, reasoning=5)
     async with vendor(Turn(calls=(LIST,), tokens=tokens), Turn("Done.", tokens=tokens)) as server:
         _, sink = await run(server)
-    expected = Usage(1, 100, 20, 60, reasoning_tokens=5, cost_usd=None)
+    expected = Usage(1, 100, 20, 60, reasoning_tokens=5, context_tokens=120)
     assert sink.used == [expected, expected]
 
 
@@ -245,7 +245,8 @@ async def test_a_conversation_that_is_too_long_says_what_to_do(vendor: Vendor) -
     async with vendor(Turn(status=400, message=said)) as server:
         result, _ = await run(server)
     assert result.error is not None
-    assert "compact the session" in result.error.message
+    assert result.error.code == "context_overflow"
+    assert "there is nothing to compact" in result.error.message
 
 
 @each_vendor

@@ -98,6 +98,10 @@ DELTAS: tuple[tuple[events.Delta, dict[str, Any]], ...] = (
     (events.Used(USAGE), {"kind": "usage", "usage": USAGE_JSON}),
     (events.Logged("stderr", "x"), {"kind": "log", "source": "stderr", "text": "x"}),
     (events.Retried("busy", 1.5), {"kind": "retry", "reason": "busy", "waitSeconds": 1.5}),
+    (
+        events.Compacted("full", 900, 100, "All of it."),
+        {"kind": "compacted", "why": "full", "before": 900, "after": 100, "summary": "All of it."},
+    ),
     (events.Omitted("output", 7), {"kind": "omitted", "what": "output", "size": 7}),
     (
         events.Compared("@@", (OmittedFile("file:///b", "it is large"),)),

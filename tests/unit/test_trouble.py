@@ -5,6 +5,7 @@ import pytest
 from agent_host.core.errors import (
     AgentHostError,
     AuthFailed,
+    ContextOverflow,
     ModelNotFound,
     Overloaded,
     RateLimited,
@@ -31,7 +32,7 @@ CONFIG = ProviderConfig("very-secret", "ONE_KEY", "http://user:password@host:1/v
         (403, AuthFailed, False),
         (404, ModelNotFound, False),
         (408, RuntimeFailed, True),
-        (413, RuntimeFailed, False),
+        (413, ContextOverflow, False),
         (429, RateLimited, True),
         (500, RuntimeFailed, True),
         (502, RuntimeFailed, True),
@@ -71,7 +72,7 @@ def test_a_server_without_a_key_that_wants_one_names_the_variables() -> None:
 )
 def test_each_vendor_s_way_of_saying_too_long_is_known(said: str) -> None:
     trouble = trouble_of_status(VENDOR, CONFIG, "m", Complaint(400, said))
-    assert trouble.error.details["cause"] == "context_length"
+    assert isinstance(trouble.error, ContextOverflow)
     assert not trouble.again
 
 

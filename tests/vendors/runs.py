@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_host.core.events import Compacted
 from agent_host.core.model import (
     JsonObject,
     Limits,
@@ -36,6 +37,8 @@ class Sink:
     used: list[Usage] = field(default_factory=list)
     retries: list[tuple[str, float]] = field(default_factory=list)
     memory: list[JsonObject] = field(default_factory=list)
+    compactions: list[Compacted] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
     spoke: asyncio.Event = field(default_factory=asyncio.Event)
 
     def text(self, text: str) -> None:
@@ -49,10 +52,15 @@ class Sink:
         self.used.append(usage)
 
     def log(self, source: str, text: str) -> None:
-        raise AssertionError("nothing is logged by this runtime")
+        assert source == "context", "nothing else is logged by this runtime"
+        self.logs.append(text)
 
     def retry(self, reason: str, wait_seconds: float) -> None:
         self.retries.append((reason, wait_seconds))
+
+    def compacted(self, how: Compacted, items: Sequence[JsonObject]) -> None:
+        self.compactions.append(how)
+        self.memory[:] = items
 
     def remember(self, items: Sequence[JsonObject]) -> None:
         self.memory += items

@@ -13,6 +13,7 @@ from agent_host.runtimes.trouble import (
     Complaint,
     Vendor,
     retry_after,
+    too_long,
     trouble_of_connection,
     trouble_of_status,
 )
@@ -59,6 +60,8 @@ def trouble_of_code(
 def _of_complaint(
     vendor: Vendor, config: ProviderConfig, model: str, complaint: Complaint, code: str | None
 ) -> Trouble:
+    if code == "context_length_exceeded":
+        return Trouble(too_long(vendor, model))
     trouble = trouble_of_status(vendor, config, model, complaint)
     # A used-up quota does not come back by waiting.
     trouble.again = trouble.again and code != "insufficient_quota"

@@ -42,6 +42,10 @@ class ScriptedProvider:
             raise Trouble(error) from error
         performance = _Performance(ask, emit, script)
         emit.usage(Usage(requests=1))
+        if ask.purpose == "aside":
+            text = script.aside or f"(an answer about {_last_prompt(ask.items)[:40]!r})"
+            emit.text(text)
+            return ModelAnswer((AgentSaid(text),))
         return await performance.play(_turn(script, ask.turn))
 
 
