@@ -23,6 +23,7 @@ from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import FileDiagnostics
+from agent_host.app.recovery import Recovery
 from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
@@ -106,6 +107,7 @@ def make_host(edge: Edge) -> Host:
             edge=edge,
             workspace=workspace,
             documents=documents,
+            recovery=Recovery(documents, actions, edge.notify),
             editor=editor,
             actions=actions,
             store=store,

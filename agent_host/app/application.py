@@ -11,6 +11,7 @@ from typing import cast
 
 from agent_host.app.commands import Commands
 from agent_host.app.diagnostics import FileDiagnostics
+from agent_host.app.recovery import Recovery
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Range
@@ -48,6 +49,7 @@ class Parts:
     edge: Edge
     workspace: Workspace
     documents: Documents
+    recovery: Recovery
     editor: LspEditor
     actions: Actions
     store: SessionStore
@@ -213,6 +215,7 @@ class Application:
 
     def did_change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> None:
         self._parts.documents.did_change(uri, version, changes)
+        self._parts.recovery.changed(uri)
         self._diagnose(uri)
 
     def did_close(self, uri: str) -> None:
@@ -220,8 +223,11 @@ class Application:
         self._parts.documents.did_close(uri)
         self._parts.diagnostics.clear(document.uri if document else uri)
 
-    def did_save(self, uri: str) -> None:
-        self._parts.documents.did_save(uri)
+    def did_save(self, uri: str, text: str | None) -> None:
+        self._parts.documents.did_save(uri, text)
+        self._parts.recovery.changed(uri)
+        if text is None:
+            self._parts.edge.tasks.create_task(self._parts.recovery.saved(uri))
 
     def _diagnose(self, uri: str) -> None:
         document = self._parts.documents.find(uri)

@@ -21,13 +21,17 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An open document as the editor last told it; `path` is None for untitled ones."""
+    """An open document as the editor last told it; `path` is None for untitled ones.
+
+    `doubtful`: what the editor told does not fit together, so `text` may be wrong.
+    """
 
     uri: str
     path: str | None
     version: int
     text: str
     language_id: str
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

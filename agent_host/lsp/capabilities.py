@@ -47,7 +47,7 @@ def initialize_result(params: Mapping[str, object]) -> dict[str, object]:
     return {
         "capabilities": {
             "positionEncoding": position_encoding(params),
-            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
             "executeCommandProvider": {"commands": list(COMMANDS)},
             "codeActionProvider": True,
             "codeLensProvider": {"resolveProvider": False},

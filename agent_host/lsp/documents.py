@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from agent_host.core.document import Document
 from agent_host.core.uris import path_to_uri, same_key, uri_to_path
+from agent_host.editing.landed import is_same_but_for_endings
 from agent_host.lsp.buffer import Buffer
 from agent_host.lsp.host import ContentChange, PositionEncoding
 
@@ -18,7 +19,8 @@ class OpenDocument:
     """One document as the editor told it.
 
     `revision` counts what was told, whatever the versions say. `doubtful` is set when the editor
-    addressed a place that the mirror does not have; the next full text clears it.
+    addressed a place that the mirror does not have, or saved another text; the next full text
+    clears it, or a save, or a change that leads to the text that was saved (`awaited`).
     """
 
     def __init__(self, uri: str, language_id: str, version: int, text: str) -> None:
@@ -29,6 +31,7 @@ class OpenDocument:
         self.buffer = Buffer(text)
         self.revision = 0
         self.doubtful = False
+        self.awaited: str | None = None
 
     @property
     def text(self) -> str:
@@ -37,7 +40,9 @@ class OpenDocument:
 
     def frozen(self) -> Document:
         """The document as the core sees it."""
-        return Document(self.uri, self.path, self.version, self.text, self.language_id)
+        return Document(
+            self.uri, self.path, self.version, self.text, self.language_id, self.doubtful
+        )
 
 
 class Documents:
@@ -107,19 +112,33 @@ class Documents:
         for change in changes:
             self._change(document, change)
             document.revision += 1
+            if document.awaited is not None and document.awaited == document.text:
+                document.doubtful, document.awaited = False, None
             self._tell(key)
 
     def did_save(self, uri: str, text: str | None = None) -> None:
-        """The text that was saved, if it is told, is the truth."""
+        """What was saved, if it is told, heals a mirror in doubt, and casts doubt on another one.
+
+        That one is not replaced: an editor may tell of what was typed before only after the save.
+        """
         key = same_key(uri)
         document = self._open.get(key)
         if document is None or text is None:
             return
-        document.doubtful = False
-        if text != document.text:
-            document.buffer = Buffer(text)
-            document.revision += 1
+        if document.doubtful:
+            document.doubtful, document.awaited = False, None
+            if text != document.text:
+                document.buffer = Buffer(text)
+                document.revision += 1
             self._tell(key)
+        elif not is_same_but_for_endings(text, document.text):
+            document.doubtful, document.awaited = True, text
+
+    def saved_as(self, uri: str, revision: int, text: str) -> None:
+        """What the disk holds after a save, if the document was not changed since."""
+        document = self._open.get(same_key(uri))
+        if document is not None and document.revision == revision:
+            self.did_save(uri, text)
 
     def did_close(self, uri: str) -> None:
         """From now on the disk is the truth."""
@@ -132,7 +151,7 @@ class Documents:
         where = change.range
         if where is None:
             document.buffer = Buffer(change.text)
-            document.doubtful = False
+            document.doubtful, document.awaited = False, None
             return
         # The line after the last one is a usual way to say "the end"; further is a mismatch.
         if where.start.line > document.buffer.line_count:

@@ -220,8 +220,8 @@ class Host(Protocol):
     def did_close(self, uri: str) -> None:
         """The file on disk is the truth again."""
 
-    def did_save(self, uri: str) -> None:
-        """What the disk holds is what the document holds."""
+    def did_save(self, uri: str, text: str | None) -> None:
+        """What the disk holds is what the document holds: `text`, if the editor tells it."""
 
     def folders_changed(self, added: Sequence[Folder], removed: Sequence[Folder]) -> None:
         """The workspace has other folders now."""

@@ -242,7 +242,7 @@ class Server:
         self._app.did_close(params.text_document.uri)
 
     def _did_save(self, params: standard.DidSave) -> None:
-        self._app.did_save(params.text_document.uri)
+        self._app.did_save(params.text_document.uri, params.text)
 
     def _folders_changed(self, params: standard.DidChangeFolders) -> None:
         event = params.event

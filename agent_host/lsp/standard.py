@@ -73,6 +73,7 @@ class DidClose(Heard):
 
 class DidSave(Heard):
     text_document: DocumentName
+    text: str | None = None
 
 
 class ExecuteCommand(Heard):

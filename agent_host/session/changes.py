@@ -18,6 +18,7 @@ from agent_host.editing.diff import text_edits, unified
 from agent_host.editing.locate import replace_all, rewrite_all
 from agent_host.editing.text import FileText, decode, normalised
 from agent_host.session.ledger import Ledger
+from agent_host.session.opened import opened
 
 
 class Moved(Exception):
@@ -77,7 +78,7 @@ class Changes:
 
     async def plan(self, action: FileChange, facts: PathFacts | None) -> Change:
         """The change that an action comes to. Raises ActionFailed with help for the model."""
-        document = self._editor.document(action.path)
+        document = opened(self._editor, action.path)
         path = facts.true_path if facts else None
         file, base = await self._on_disk(path, facts)
         if document is not None:

@@ -14,6 +14,7 @@ from agent_host.core.errors import ActionFailed
 from agent_host.core.ports import Actions, Editor
 from agent_host.editing.text import FileText, decode
 from agent_host.session.ledger import Ledger
+from agent_host.session.opened import in_doubt
 
 
 class CommandRunner:
@@ -46,6 +47,18 @@ class CommandRunner:
 
         Raises ActionFailed.
         """
+        doubtful = list(in_doubt(self._editor))
+        result = await self._run(action, ledger, on_output, asked=asked)
+        return _noted(result, "what the editor holds of these files is not known", doubtful)
+
+    async def _run(
+        self,
+        action: RunCommand,
+        ledger: Ledger,
+        on_output: Callable[[OutputStream, str], None],
+        *,
+        asked: bool,
+    ) -> CommandResult:
         unsaved = await self._unsaved()
         command = replace(self._prepare(action), hide_secrets=not asked)
         if not unsaved:
@@ -64,7 +77,7 @@ class CommandRunner:
         """Open files whose text is not what the disk holds, with how to encode it."""
         found: list[tuple[Document, FileText]] = []
         for document in self._editor.documents():
-            if document.path is None:
+            if document.path is None or document.doubtful:
                 continue
             try:
                 file = decode((await self._actions.read(document.path)).data)

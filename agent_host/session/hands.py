@@ -29,6 +29,7 @@ from agent_host.editing.text import decode
 from agent_host.session.changes import numbered
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.ledger import Ledger
+from agent_host.session.opened import in_doubt, opened
 
 READ_LINES = 2000
 """How many lines one read gives at most."""
@@ -110,7 +111,7 @@ class Hands:
                 assert_never(action)
 
     async def _read(self, action: ReadFile, facts: PathFacts | None) -> ToolResult:
-        document = self._editor.document(action.path)
+        document = opened(self._editor, action.path)
         if document is not None:
             text = document.text
         else:
@@ -147,7 +148,11 @@ class Hands:
                 action.glob,
                 action.ignore_case,
                 SEARCH_MATCHES,
-                {each.path: each.text for each in self._editor.documents() if each.path},
+                {
+                    each.path: each.text
+                    for each in self._editor.documents()
+                    if each.path and not each.doubtful
+                },
             )
         )
         text = _matches(found.matches, self._show) or "Nothing was found."
@@ -156,6 +161,9 @@ class Hands:
         if found.skipped_secret:
             names = ", ".join(map(self._show, found.skipped_secret[:20]))
             text += f"\n[Not searched, since they look secret: {names}]"
+        if doubtful := in_doubt(self._editor):
+            names = ", ".join(map(self._show, doubtful[:20]))
+            text += f"\n[Searched as on disk; the editor's text is not known: {names}]"
         count = len(found.matches) + found.omitted
         return ToolResult("ok", text, f"Searched {action.pattern!r}: {count} matches")
 

@@ -130,6 +130,8 @@ class Judge:
         document = self._editor.document(subject.path or "")
         if document is None:
             return False
+        if document.doubtful:
+            return True
         text = document.text.encode("utf-8", "surrogatepass")
         # Other encodings than UTF-8 count as unsaved, which costs a question at most.
         return subject.facts is None or subject.facts.sha256 != sha256(text).hexdigest()

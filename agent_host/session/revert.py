@@ -18,6 +18,7 @@ from agent_host.core.uris import uri_to_path
 from agent_host.editing.text import FileText, decode
 from agent_host.session.clock import Clock
 from agent_host.session.ledger import Ledger
+from agent_host.session.opened import opened
 
 REVERT = "revert"
 """The runtime that a revert is recorded under."""
@@ -133,7 +134,7 @@ class Reverter:
 
     async def _content(self, uri: str) -> bytes | None:
         """What is there now, the editor's text first."""
-        document, path = self._editor.document(uri), uri_to_path(uri)
+        document, path = opened(self._editor, uri), uri_to_path(uri)
         data, shape = None, FileText("")
         if path is not None and (await self._actions.inspect(path)).kind != "missing":
             data = (await self._actions.read(path)).data

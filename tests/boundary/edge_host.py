@@ -189,7 +189,7 @@ class EdgeHost:
     def did_close(self, uri: str) -> None:
         self._events.append(["close", uri])
 
-    def did_save(self, uri: str) -> None:
+    def did_save(self, uri: str, text: str | None) -> None:
         self._events.append(["save", uri])
 
     def folders_changed(self, added: Sequence[Folder], removed: Sequence[Folder]) -> None:

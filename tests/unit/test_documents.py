@@ -190,6 +190,20 @@ def test_place_that_does_not_exist_makes_the_mirror_doubtful_until_the_next_full
     assert (document.doubtful, document.text) == (False, "healed")
 
 
+def test_another_text_that_was_saved_is_a_doubt_until_the_next_save_or_change_has_it() -> None:
+    documents = opened("a\nb\n")
+    document = open_document(documents)
+    documents.did_save(URI, "a\r\nb\r\n")
+    assert not document.doubtful
+    documents.did_save(URI, "a\nbc\n")
+    assert (document.doubtful, document.text) == (True, "a\nb\n")
+    documents.did_change(URI, 2, [put((1, 1), (1, 1), "c")])
+    assert (document.doubtful, document.text) == (False, "a\nbc\n")
+    for _ in range(2):
+        documents.did_save(URI, "other")
+    assert (document.doubtful, document.text) == (False, "other")
+
+
 def test_watchers_hear_of_every_change_until_they_stop() -> None:
     documents = opened("one")
     heard: list[str] = []
