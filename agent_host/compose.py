@@ -54,7 +54,9 @@ from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
+from agent_host.session.present import Present
 from agent_host.session.revert import Reverter
+from agent_host.session.settling import Settler
 from agent_host.settings import log_folder, session_store, state_dirs
 from agent_host.store import SqlStore
 
@@ -99,6 +101,7 @@ def make_host(edge: Edge) -> Host:
         store,
         manager,
         Reverter(editor, actions, store, clock=_SystemClock(), new_id=_new_id),
+        Settler(Present(editor, actions), store),
         _new_id,
         lambda: workspace.key,
     )
@@ -224,6 +227,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
         new_id=_new_id,
         workspace=lambda: workspace.key,
         show=shown,
+        settler=Settler(Present(editor, actions), store),
     )
 
 

@@ -153,6 +153,10 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _in(path: str, folder: str) -> bool:
+    return path.startswith(folder + "/")
+
+
 @dataclass
 class FakeActions:
     """Actions on files in memory below one root. `command` is what every command does."""
@@ -163,7 +167,10 @@ class FakeActions:
     command: Callable[[Command], Awaitable[CommandResult]] | None = None
     started: asyncio.Event = field(default_factory=asyncio.Event)
     ended: int = 0
-    trash: dict[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
+    folders: set[str] = field(default_factory=set[str])
+    trash: dict[str, tuple[str, dict[str, bytes], set[str]]] = field(
+        default_factory=dict[str, tuple[str, dict[str, bytes], set[str]]]
+    )
     before_write: Callable[[], None] = lambda: None
 
     def _inside(self, path: str) -> str:
@@ -177,8 +184,8 @@ class FakeActions:
         if path in self.files:
             data = self.files[path]
             return PathFacts(path, path, "file", len(data), sha(data), identity=f"f:{path}")
-        below = sorted(name for name in self.files if name.startswith(path + "/"))
-        if below or path == self.root:
+        below = sorted(name for name in (*self.files, *self.folders) if _in(name, path))
+        if below or path == self.root or path in self.folders:
             names = tuple(name[len(path) + 1 :] for name in below)
             return PathFacts(
                 path,
@@ -221,24 +228,38 @@ class FakeActions:
             raise ActionFailed("exists", f"{path} is there already.")
         if expected_sha256 is not None and (now is None or sha(now) != expected_sha256):
             raise ActionFailed("stale", f"{path} has changed.")
+        await self.create_directory(posixpath.dirname(path))
         self.files[path] = data
         return sha(data)
 
     async def create_directory(self, path: str) -> None:
-        self._inside(path)
-
-    async def delete(self, path: str, *, identity: str) -> str:
         path = self._inside(path)
-        if identity != f"f:{path}" or path not in self.files:
+        while path != self.root:
+            self.folders.add(path)
+            path = posixpath.dirname(path)
+
+    async def delete(self, path: str, *, identity: str, trash_id: str | None = None) -> str:
+        path = self._inside(path)
+        if identity != (await self.inspect(path)).identity:
             raise ActionFailed("stale", f"{path} is not what it was.")
-        self.trash[f"t{len(self.trash)}"] = (path, self.files.pop(path))
-        return f"t{len(self.trash) - 1}"
+        trash_id = trash_id or f"t{len(self.trash)}"
+        below = {path, *(each for each in (*self.files, *self.folders) if _in(each, path))}
+        files = {each: self.files.pop(each) for each in below if each in self.files}
+        folders = below & self.folders
+        self.folders -= folders
+        self.trash[trash_id] = (path, files, folders)
+        return trash_id
 
     async def restore(self, trash_id: str) -> None:
-        path, data = self.trash[trash_id]
-        if path in self.files:
+        if trash_id not in self.trash:
+            raise ActionFailed("not_found", f"There is no trash entry {trash_id}.")
+        path, files, folders = self.trash[trash_id]
+        if path in self.files or path in self.folders:
             raise ActionFailed("exists", f"{path} is there already.")
-        self.files[path] = data
+        del self.trash[trash_id]
+        self.files |= files
+        self.folders |= folders
+        await self.create_directory(posixpath.dirname(path))
 
     async def run(
         self, command: Command, on_output: Callable[[OutputStream, str], None]

@@ -125,8 +125,8 @@ class _Worker:
             case CreateDirectory(path):
                 writing.create_directory(roots, path)
                 return ""
-            case Delete(path, identity):
-                return trash.delete(roots, start.trash, path, identity)
+            case Delete(path, identity, trash_id):
+                return trash.delete(roots, start.trash, path, identity, trash_id)
             case Restore(trash_id):
                 trash.restore(roots, start.trash, trash_id)
                 return ""

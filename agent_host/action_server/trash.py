@@ -21,8 +21,9 @@ from agent_host.action_server.writing import create_directory, sync_folder
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def delete(roots: Roots, trash: str, path: str, identity: str) -> str:
+def delete(roots: Roots, trash: str, path: str, identity: str, trash_id: str | None = None) -> str:
     """Move what `identity` says (a link itself, not its target) away; returns the entry's id."""
+    trash_id = secrets.token_hex(16) if trash_id is None else _checked(trash_id)
     with roots.parent(path, links=True) as (folder, name):
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -30,15 +31,14 @@ def delete(roots: Roots, trash: str, path: str, identity: str) -> str:
                 raise Failure("stale", f"{path} is not what it was when its deletion was approved")
             if stat.S_ISDIR(status.st_mode) and roots.holds_root(_true_path(folder, name)):
                 raise Failure("denied", f"{path} holds a workspace root")
-            return _put_away(folder, name, trash, path)
+            return _put_away(folder, name, trash, path, trash_id)
         except OSError as error:
             raise from_os_error(error, path) from None
 
 
 def restore(roots: Roots, trash: str, trash_id: str) -> None:
     """Put an entry back where it was; its directory is made again if need be."""
-    if len(trash_id) != 32 or not all(each in "0123456789abcdef" for each in trash_id):
-        raise Failure("invalid", f"{trash_id!r} is no trash id")
+    _checked(trash_id)
     try:
         with _opened(f"{trash}/{trash_id}") as entry:
             path = _read_text(entry, "from")
@@ -53,8 +53,13 @@ def restore(roots: Roots, trash: str, trash_id: str) -> None:
         raise from_os_error(error, trash_id) from None
 
 
-def _put_away(folder: int, name: str, trash: str, path: str) -> str:
-    trash_id = secrets.token_hex(16)
+def _checked(trash_id: str) -> str:
+    if len(trash_id) != 32 or not all(each in "0123456789abcdef" for each in trash_id):
+        raise Failure("invalid", f"{trash_id!r} is no trash id")
+    return trash_id
+
+
+def _put_away(folder: int, name: str, trash: str, path: str, trash_id: str) -> str:
     os.makedirs(trash, mode=0o700, exist_ok=True)  # noqa: PTH103
     os.mkdir(f"{trash}/{trash_id}", 0o700)  # noqa: PTH102
     try:

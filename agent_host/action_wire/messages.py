@@ -86,8 +86,11 @@ class CreateDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """`trash_id`: under which it is put away, 32 hex digits; None: one is made up."""
+
     path: str
     identity: str
+    trash_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,11 +152,10 @@ class ActionClient:
     async def create_directory(self, path: str) -> None:
         await self._supervisor.call(wire.CreateDirectory(path), wire.Name, settle=True)
 
-    async def delete(self, path: str, *, identity: str) -> str:
+    async def delete(self, path: str, *, identity: str, trash_id: str | None = None) -> str:
         """A link itself is moved, not what it leads to. A root, or what holds one, never is."""
-        return (
-            await self._supervisor.call(wire.Delete(path, identity), wire.Name, settle=True)
-        ).value
+        call = wire.Delete(path, identity, trash_id)
+        return (await self._supervisor.call(call, wire.Name, settle=True)).value
 
     async def restore(self, trash_id: str) -> None:
         await self._supervisor.call(wire.Restore(trash_id), wire.Name, settle=True)

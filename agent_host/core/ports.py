@@ -236,8 +236,11 @@ class Actions(Protocol):
     async def create_directory(self, path: str) -> None:
         """Make a directory and its missing parents."""
 
-    async def delete(self, path: str, *, identity: str) -> str:
-        """Move what `inspect` identified into the trash; returns the id for `restore`."""
+    async def delete(self, path: str, *, identity: str, trash_id: str | None = None) -> str:
+        """Move what `inspect` identified into the trash; returns the id for `restore`.
+
+        `trash_id`: that id, 32 hex digits, where it must be known beforehand.
+        """
         ...
 
     async def restore(self, trash_id: str) -> None:

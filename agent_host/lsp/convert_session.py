@@ -1,8 +1,11 @@
 """Kept sessions as the wire tells them; pure."""
 
+from collections.abc import Sequence
+
 from agent_host.core.model import PromptPart, TextPart
 from agent_host.core.records import (
     DeltaPage,
+    EditRecord,
     RunRecord,
     SessionEntry,
     SessionPage,
@@ -23,10 +26,13 @@ def list_answer(page: SessionPage) -> wire_session.ListSessionsAnswer:
     )
 
 
-def load_answer(page: DeltaPage) -> wire_session.LoadSessionAnswer:
+def load_answer(
+    page: DeltaPage, cut_short: Sequence[EditRecord] = ()
+) -> wire_session.LoadSessionAnswer:
     return wire_session.LoadSessionAnswer(
         deltas=[_delta(stored) for stored in page.deltas],
         runs=[_run(run) for run in page.runs],
+        cut_short=[_cut_short(edit) for edit in cut_short] or None,
         cursor=page.cursor,
         more=page.more,
     )
@@ -85,6 +91,19 @@ def _delta(stored: StoredDelta) -> AgentDelta:
         seq=stored.seq,
         origin=origin(stored.origin),
         delta=delta(stored.delta),
+    )
+
+
+def _cut_short(edit: EditRecord) -> wire_session.CutShortWire:
+    match edit.state:
+        case "applied":
+            outcome = "made"
+        case "failed":
+            outcome = "notMade"
+        case _:
+            outcome = "unknown"
+    return wire_session.CutShortWire(
+        run_id=edit.run_id, uri=edit.uri, kind=edit.kind, outcome=outcome
     )
 
 

@@ -42,7 +42,9 @@ class SessionMethods:
     async def _load(self, params: wire_session.LoadSessionParams) -> Told:
         library = await self._library()
         page = await library.load(params.session_id, params.cursor, params.limit)
-        return convert_session.load_answer(page)
+        is_first = params.cursor is None
+        cut_short = await library.cut_short(params.session_id) if is_first else ()
+        return convert_session.load_answer(page, cut_short)
 
     async def _fork(self, params: wire_session.ForkSessionParams) -> Told:
         forked = await (await self._library()).fork(params.session_id, params.run_id)

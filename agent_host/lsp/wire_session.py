@@ -95,11 +95,24 @@ class StoredRunWire(Told):
     ended: float | None = None
 
 
+class CutShortWire(Told):
+    """An edit during which a host ended: what is there now tells what became of it."""
+
+    run_id: str
+    uri: str
+    kind: Literal["create", "change", "delete"]
+    outcome: Literal["made", "notMade", "unknown"]
+
+
 class LoadSessionAnswer(Told):
-    """`cursor` goes on after this page, also when `more` is false: then with what came since."""
+    """`cursor` goes on after this page, also when `more` is false: then with what came since.
+
+    `cutShort` comes with the first page, if there are such edits.
+    """
 
     deltas: list[AgentDelta]
     runs: list[StoredRunWire]
+    cut_short: list[CutShortWire] | None = None
     cursor: str
     more: bool
 

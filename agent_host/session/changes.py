@@ -5,6 +5,7 @@ since it was planned is never made: `Moved` says so, and the caller plans again.
 """
 
 import hashlib
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -128,18 +129,30 @@ class Changes:
         """Make it; returns a note for the model (what is not saved), or "". Raises Moved."""
         before = None if change.before is None else change.file.encoded(change.before)
         after = change.file.encoded(change.after)
+        entries = await self._planned_directories(change, ledger)
         entry = await ledger.planned(change.uri, before, after, open=change.document is not None)
         try:
             if change.document is not None:
                 note = await self._edit(change, change.document)
             else:
                 note = await self._write(change, after)
-        except (ActionFailed, Moved):
-            ledger.settled(entry, made=False)
+        except (ActionFailed, Moved) as failure:
+            # What the editor did not confirm may still come, as does what is cancelled: both stay
+            # planned in the ledger, until what is there tells (settling.py).
+            if not (isinstance(failure, ActionFailed) and failure.code == "denied"):
+                for each in (*entries, entry):
+                    ledger.settled(each, made=False)
             raise
-        # A change that is cancelled stays planned in the ledger: nobody knows how far it came.
-        ledger.settled(entry, made=True)
+        for each in (*entries, entry):
+            ledger.settled(each, made=True)
         return note
+
+    async def _planned_directories(self, change: Change, ledger: Ledger) -> tuple[str, ...]:
+        """A new file's directories are made with it."""
+        if change.path is None or change.before is not None or change.document is not None:
+            return ()
+        parent = posixpath.dirname(change.path)
+        return await ledger.planned_directories(await missing_directories(self._actions, parent))
 
     async def _on_disk(
         self, path: str | None, facts: PathFacts | None
@@ -186,6 +199,18 @@ def _after(action: FileChange, before: str | None) -> str:
             if before is None:
                 raise ActionFailed("not_found", f"There is no file {path}.")
             return replace_all(before, replacements)
+
+
+async def missing_directories(actions: Actions, path: str) -> list[str]:
+    """The directory and those above it that do not exist, outermost first."""
+    missing: list[str] = []
+    try:
+        while (await actions.inspect(path)).kind == "missing":
+            missing.append(path)
+            path = posixpath.dirname(path)
+    except ActionFailed:
+        pass  # above the workspace nothing is made
+    return missing[::-1]
 
 
 def numbered(text: str, offset: int, limit: int | None) -> tuple[str, int, int]:

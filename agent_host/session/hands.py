@@ -26,7 +26,7 @@ from agent_host.core.model import ToolResult
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
-from agent_host.session.changes import numbered
+from agent_host.session.changes import missing_directories, numbered
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt, opened
@@ -99,8 +99,7 @@ class Hands:
                 return await self._search(action)
             case CreateDirectory(path):
                 # The true path: what was judged, and the action server follows no link to make it.
-                await self._actions.create_directory(facts.true_path if facts else path)
-                return ToolResult("ok", f"Created {path}.", f"Created {self._show(path)}")
+                return await self._create(facts.true_path if facts else path, ledger)
             case DeletePath():
                 return await self._delete(action, facts, ledger)
             case RunCommand():
@@ -167,6 +166,20 @@ class Hands:
         count = len(found.matches) + found.omitted
         return ToolResult("ok", text, f"Searched {action.pattern!r}: {count} matches")
 
+    async def _create(self, path: str, ledger: Ledger) -> ToolResult:
+        new = await missing_directories(self._actions, path)
+        entries = await ledger.planned_directories(new)
+        try:
+            await self._actions.create_directory(path)
+        except ActionFailed:
+            for entry in entries:
+                ledger.settled(entry, made=False)
+            raise
+        for entry in entries:
+            ledger.settled(entry, made=True)
+        text = f"Created {path}." if new else f"{path} is there already."
+        return ToolResult("ok", text, f"Created {self._show(path)}")
+
     async def _delete(
         self, action: DeletePath, facts: PathFacts | None, ledger: Ledger
     ) -> ToolResult:
@@ -180,11 +193,11 @@ class Hands:
             uri, data, None, open=False, kind="delete", before_sha256=facts.sha256
         )
         try:
-            trash = await self._actions.delete(action.path, identity=facts.identity)
+            await self._actions.delete(action.path, identity=facts.identity, trash_id=entry)
         except ActionFailed:
             ledger.settled(entry, made=False)
             raise
-        ledger.settled(entry, made=True, trash_id=trash)
+        ledger.settled(entry, made=True)
         self._editor.files_changed([facts.true_path])
         return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
 

@@ -4,11 +4,12 @@ A change that the store could not keep is made all the same, and named when the 
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.actions import EditKind, FileEdit
 from agent_host.core.records import EditRecord, SessionStore
+from agent_host.core.uris import path_to_uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,12 @@ class Ledger:
         """What the run has come to for each file, oldest first."""
         return tuple(FileEdit(uri, kind) for uri, kind in self._kinds.items())
 
-    async def planned(
+    @property
+    def unsettled(self) -> frozenset[str]:
+        """The ids of changes of which nobody has said whether they were made."""
+        return frozenset(self._waiting)
+
+    async def planned(  # noqa: PLR0913 - what is to be written down
         self,
         uri: str,
         before: bytes | None,
@@ -61,10 +67,13 @@ class Ledger:
         open: bool,  # noqa: A002 - whether the document is open is what it says
         kind: EditKind | None = None,
         before_sha256: str | None = None,
+        after_sha256: str | None = None,
+        restored: str | None = None,
     ) -> str:
         """Write down a change that is about to be made; returns its id for `settled`.
 
-        `before_sha256`: of what was there, where its bytes are too many to be kept.
+        The hashes: of bytes that are too many to be kept. What is deleted is put into the trash
+        under the same id; `restored` is the id of what comes out of it.
         """
         edit_id = self._new_id()
         kind = kind or ("create" if before is None else "delete" if after is None else "change")
@@ -76,18 +85,30 @@ class Ledger:
             kind=kind,
             place="document" if open else "disk",
             before_sha256=_hash(before) or before_sha256,
-            after_sha256=_hash(after),
+            after_sha256=_hash(after) or after_sha256,
             at=self._now(),
+            trash_id=edit_id if kind == "delete" else restored,
         )
         await self._store.record_edit(record, before, after)
         self._waiting[edit_id] = Made(uri, kind, record.before_sha256, record.after_sha256)
         return edit_id
 
-    def settled(self, edit_id: str, *, made: bool, trash_id: str | None = None) -> None:
+    async def planned_directories(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Write down directories that are about to be made, outermost first; returns the ids."""
+        return tuple(
+            [
+                await self.planned(path_to_uri(path), None, None, open=False, kind="create")
+                for path in paths
+            ]
+        )
+
+    def settled(self, edit_id: str, *, made: bool) -> None:
         """Say whether the change was made."""
         done = self._waiting.pop(edit_id)
-        self._store.update_edit(edit_id, "applied" if made else "failed", trash_id=trash_id)
-        if made:
+        self._store.update_edit(edit_id, "applied" if made else "failed")
+        # A directory that was made holds no text: it is not told among the files.
+        is_new_directory = done.is_directory and done.kind == "create"
+        if made and not is_new_directory:
             self.made.append(done)
             self._kinds[done.uri] = _merged(self._kinds.get(done.uri), done.kind)
 

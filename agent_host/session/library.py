@@ -11,6 +11,7 @@ from agent_host.core.errors import InvalidRequest, RunNotFound, SessionBusy
 from agent_host.core.model import RunRequest, RunResult, TextPart
 from agent_host.core.records import (
     DeltaPage,
+    EditRecord,
     SessionPage,
     SessionQuery,
     SessionRecord,
@@ -18,6 +19,7 @@ from agent_host.core.records import (
 )
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
+from agent_host.session.settling import Settler
 from agent_host.session.slash import COMPACT
 from agent_host.session.tenure import Tenure
 
@@ -29,6 +31,7 @@ class Library:
     store: SessionStore
     manager: SessionManager
     reverter: Reverter
+    settler: Settler
     new_id: Callable[[], str]
     workspace: Callable[[], str]
 
@@ -40,6 +43,12 @@ class Library:
     async def load(self, session_id: str, cursor: str | None, limit: int) -> DeltaPage:
         """A page of past deltas, oldest first. Raises SessionNotFound."""
         return await self.store.load(session_id, cursor=cursor, limit=limit)
+
+    async def cut_short(self, session_id: str) -> tuple[EditRecord, ...]:
+        """The edits during which a host ended, with what became of them; none while it runs."""
+        if any(s.session_id == session_id and s.run_id for s in self.manager.status()):
+            return ()
+        return await self.settler.session(session_id)
 
     async def fork(self, session_id: str, run_id: str | None) -> SessionRecord:
         """A new session that is this one up to and with a run."""

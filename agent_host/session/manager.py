@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.core.errors import (
     AgentHostError,
@@ -30,6 +30,7 @@ from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.planner import Planner
 from agent_host.session.run import Plan, Run, Surroundings
 from agent_host.session.session import Session
+from agent_host.session.settling import Settler, told
 from agent_host.session.tenure import Tenure
 from agent_host.session.ticket import BY_USER, Ticket
 
@@ -62,6 +63,7 @@ class Staff:
     new_id: Callable[[], str]
     workspace: Callable[[], str]
     show: Callable[[str], str]
+    settler: Settler
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +227,12 @@ class SessionManager:
         earlier = await self._tenure.ended_before(request.run_id)
         if earlier is not None:
             return earlier
+        cut_short = ""
         if request.session_id is not None:
+            was_known = session.known
             await self._tenure.take(session)
+            if not was_known:
+                cut_short = told(await self._staff.settler.session(session.session_id))
         plan = await self._staff.planner.plan(request, session, ticket.run_id)
         runtime = await self._staff.runtime(plan.runtime_name)
         session.role, session.model, session.runtime = (
@@ -235,6 +241,8 @@ class SessionManager:
             plan.runtime_name,
         )
         self._record(session, plan)
+        if cut_short:
+            plan = replace(plan, prompt=(TextPart(cut_short), *plan.prompt))
         run = Run(plan, self._surroundings(session, runtime))
         ticket.began(run)
         return await run.execute()
@@ -253,6 +261,7 @@ class SessionManager:
             show=staff.show,
             guidance=staff.planner.guidance,
             told=session.told,
+            settler=staff.settler,
         )
 
     def _record(self, session: Session, plan: Plan) -> None:

@@ -6,19 +6,21 @@ is there is compared by content, so a revert that was cut short can simply be as
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from typing import Literal
+from typing import Literal, assert_never
 
 from agent_host.core.document import BufferEdit, Document
 from agent_host.core.errors import ActionFailed, InvalidRequest
 from agent_host.core.model import RunResult, TextPart, Usage
 from agent_host.core.ports import Actions, Editor
-from agent_host.core.records import EditRecord, RunRecord, SessionStore
+from agent_host.core.records import RunRecord, SessionStore
 from agent_host.core.uris import uri_to_path
-from agent_host.editing.text import FileText, decode
+from agent_host.editing.text import decode
 from agent_host.session.clock import Clock
 from agent_host.session.ledger import Ledger
-from agent_host.session.opened import opened
+from agent_host.session.nets import DirectoryNet, FileNet, Net, nets_of
+from agent_host.session.present import Present, hashed
+from agent_host.session.settling import Settler
+from agent_host.session.undoing import undone
 
 REVERT = "revert"
 """The runtime that a revert is recorded under."""
@@ -43,19 +45,6 @@ class Reverted:
     files: tuple[RevertedFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Net:
-    """What a run came to for one file. Hashes are None where there was no file.
-
-    `trash_id`: what was there lies in the trash whole, be it a directory or a large file.
-    """
-
-    uri: str
-    before: str | None
-    after: str | None
-    trash_id: str | None = None
-
-
 class Reverter:
     """Reverts runs, of this host or of an earlier one."""
 
@@ -73,11 +62,13 @@ class Reverter:
         self._store = store
         self._clock = clock
         self._new_id = new_id
+        self._present = Present(editor, actions)
+        self._settler = Settler(self._present, store)
 
     async def revert(self, run_id: str, uris: Sequence[str] | None = None) -> Reverted:
         """Take back a run, or only its changes of some files. Raises RunNotFound."""
         run = await self._store.run(run_id)
-        nets = _net(await self._store.edits(run_id))
+        nets = nets_of(await self._settler.run(run_id))
         if uris is not None:
             known = {net.uri for net in nets}
             for uri in uris:
@@ -94,7 +85,7 @@ class Reverter:
             now=self._clock.now,
         )
         # The last change goes first, so that what a run moved about finds its way back.
-        files = [await self._file(net, ledger) for net in reversed(nets)]
+        files = [await self._one(net, ledger) for net in reversed(nets)]
         self._store.end_run(
             RunResult(run.session_id, own_id, "completed", "", Usage(), ledger.edits)
         )
@@ -114,51 +105,58 @@ class Reverter:
             edits=(),
         )
 
-    async def _file(self, net: _Net, ledger: Ledger) -> RevertedFile:
+    async def _one(self, net: Net, ledger: Ledger) -> RevertedFile:
         try:
-            now = await self._content(net.uri)
-            if now is None and net.trash_id is not None:
-                return await self._restore(net, net.trash_id, ledger)
-            if _hash(now) == net.before:
-                return RevertedFile(net.uri, "unchanged", "It is as it was before already.")
-            if _hash(now) != net.after:
-                return RevertedFile(net.uri, "skipped", "It was changed by somebody else since.")
-            before = None
-            if net.before is not None:
-                before = await self._store.contents(net.before)
-                if before is None:
-                    return RevertedFile(net.uri, "failed", "Its earlier content was not kept.")
-            return await self._put(net, now, before, ledger)
+            match net:
+                case FileNet():
+                    return await self._file(net, ledger)
+                case DirectoryNet():
+                    return await self._directory(net, ledger)
+                case _:
+                    assert_never(net)
         except ActionFailed as failure:
             return RevertedFile(net.uri, "failed", failure.reason)
 
-    async def _content(self, uri: str) -> bytes | None:
-        """What is there now, the editor's text first."""
-        document, path = opened(self._editor, uri), uri_to_path(uri)
-        data, shape = None, FileText("")
-        if path is not None and (await self._actions.inspect(path)).kind != "missing":
-            data = (await self._actions.read(path)).data
-            shape = decode(data) if document is not None else shape
-        return data if document is None else shape.encoded(document.text)
+    # ---- files
 
-    async def _put(
-        self, net: _Net, now: bytes | None, before: bytes | None, ledger: Ledger
-    ) -> RevertedFile:
-        document, path = self._editor.document(net.uri), uri_to_path(net.uri)
-        entry = await ledger.planned(net.uri, now, before, open=document is not None)
-        trash = None
+    async def _file(self, net: FileNet, ledger: Ledger) -> RevertedFile:
+        there = await self._present.at(net.uri)
+        if there.kind not in ("file", "missing"):
+            return RevertedFile(net.uri, "skipped", "Something else is there by now.")
+        if there.sha256 == net.before:
+            return RevertedFile(net.uri, "unchanged", "It is as it was before already.")
+        if there.sha256 != net.after:
+            return RevertedFile(net.uri, "skipped", "It was changed by somebody else since.")
+        if there.kind == "missing" and net.trash_id is not None:
+            try:
+                return await self._restore(net.uri, net.before, net.trash_id, ledger)
+            except ActionFailed as failure:
+                if failure.code != "not_found":
+                    raise
+        if net.before is None and len(net.steps) == 1:
+            return await self._put(net.uri, None, ledger)
+        before = await undone(net.steps, self._store.contents)
+        if before is None:
+            reason = "It was changed by somebody else, at the same place, between the run's edits."
+            return RevertedFile(net.uri, "skipped", reason)
+        return await self._put(net.uri, before, ledger)
+
+    async def _put(self, uri: str, before: bytes | None, ledger: Ledger) -> RevertedFile:
+        document, path = self._editor.document(uri), uri_to_path(uri)
+        now = await self._present.data(uri)
+        entry = await ledger.planned(uri, now, before, open=document is not None)
         try:
             if document is not None:
                 await self._edit(document, decode(before).text if before is not None else "")
             if path is not None and before is None:
-                trash = await self._delete(path)
+                await self._delete(path, entry)
             elif path is not None and document is None and before is not None:
-                await self._actions.write(path, before, expected_sha256=_hash(now))
+                await self._actions.write(path, before, expected_sha256=hashed(now))
         except ActionFailed:
             ledger.settled(entry, made=False)
             raise
-        ledger.settled(entry, made=True, trash_id=trash)
-        return RevertedFile(net.uri, "reverted")
+        ledger.settled(entry, made=True)
+        return RevertedFile(uri, "reverted")
 
     async def _edit(self, document: Document, text: str) -> None:
         outcome = await self._editor.apply(
@@ -167,37 +165,45 @@ class Reverter:
         if outcome.status != "applied":
             raise ActionFailed("stale", outcome.reason or "It is being changed right now.")
 
-    async def _restore(self, net: _Net, trash_id: str, ledger: Ledger) -> RevertedFile:
-        data = await self._store.contents(net.before) if net.before is not None else None
-        entry = await ledger.planned(net.uri, None, data, open=False, kind="create")
+    # ---- directories, and what lies in the trash
+
+    async def _directory(self, net: DirectoryNet, ledger: Ledger) -> RevertedFile:
+        there = await self._present.at(net.uri)
+        if net.trash_id is not None:
+            if there.kind != "missing":
+                return RevertedFile(net.uri, "skipped", "Something is there again by now.")
+            return await self._restore(net.uri, None, net.trash_id, ledger)
+        if there.kind == "missing":
+            return RevertedFile(net.uri, "unchanged", "It is not there any more.")
+        facts = there.facts if there.kind == "directory" else None
+        if facts is None or (facts.count and not net.restored):
+            return RevertedFile(net.uri, "skipped", "It is not empty: others have put files there.")
+        entry = await ledger.planned(net.uri, None, None, open=False, kind="delete")
+        try:
+            await self._delete(facts.true_path, entry)
+        except ActionFailed:
+            ledger.settled(entry, made=False)
+            raise
+        ledger.settled(entry, made=True)
+        whole = "With all that is in it; revert this to have it again." if net.restored else None
+        return RevertedFile(net.uri, "reverted", whole)
+
+    async def _restore(
+        self, uri: str, before: str | None, trash_id: str, ledger: Ledger
+    ) -> RevertedFile:
+        data = await self._store.contents(before) if before is not None else None
+        entry = await ledger.planned(
+            uri, None, data, open=False, kind="create", after_sha256=before, restored=trash_id
+        )
         try:
             await self._actions.restore(trash_id)
         except ActionFailed:
             ledger.settled(entry, made=False)
             raise
         ledger.settled(entry, made=True)
-        return RevertedFile(net.uri, "reverted")
+        return RevertedFile(uri, "reverted")
 
-    async def _delete(self, path: str) -> str | None:
+    async def _delete(self, path: str, entry: str) -> None:
         facts = await self._actions.inspect(path)
-        if facts.kind != "file" or facts.identity is None:
-            return None
-        return await self._actions.delete(path, identity=facts.identity)
-
-
-def _net(edits: Sequence[EditRecord]) -> list[_Net]:
-    """What the edits came to, by file, in the order of the first ones; failed ones don't count."""
-    nets: dict[str, _Net] = {}
-    for edit in edits:
-        if edit.state == "failed":
-            continue
-        earlier = nets.get(edit.uri)
-        first = earlier.before if earlier else edit.before_sha256
-        was_there = earlier is None or earlier.before is not None
-        trash = edit.trash_id if was_there and edit.kind == "delete" else None
-        nets[edit.uri] = _Net(edit.uri, first, edit.after_sha256, trash)
-    return list(nets.values())
-
-
-def _hash(data: bytes | None) -> str | None:
-    return None if data is None else sha256(data).hexdigest()
+        if facts.kind != "missing" and facts.identity is not None:
+            await self._actions.delete(path, identity=facts.identity, trash_id=entry)

@@ -45,11 +45,15 @@ from agent_host.session.deltas import DeltaStream
 from agent_host.session.gate import Crew, Gate, Scene
 from agent_host.session.guide import Guide, Known
 from agent_host.session.ledger import Ledger
+from agent_host.session.settling import Settler
 from agent_host.session.sink import Remember, Sink
 from agent_host.session.watchdog import Watchdog
 from agent_host.session.whole_diff import whole_diff
 
 log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 5.0
+"""How long a run's end waits to know what became of edits that were cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ class Surroundings:
     show: Callable[[str], str]
     guidance: GuidanceSource
     told: set[str]
+    settler: Settler
 
 
 class Run:
@@ -144,6 +149,7 @@ class Run:
             # Whatever broke, the editor is told that the run has ended.
             log.exception("run %s broke", plan.run_id)
             self._outcome = _broke()
+        await self._settle()
         diff = await whole_diff(self._ledger.made, self._around.store, self._around.show)
         result = self._result(self._early or self._outcome or _nothing(), diff)
         if diff is not None:
@@ -156,6 +162,23 @@ class Run:
         self._around.store.end_run(replace(result, diff=None))
         editor.end_progress(plan.run_id, _farewell(result))
         return result
+
+    async def _settle(self) -> None:
+        """Find out what became of edits that were cut short, as far as what is there tells."""
+        unsettled = self._ledger.unsettled
+        if not unsettled:
+            return
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                edits = await self._around.settler.run(self.plan.run_id, pending=True)
+        except TimeoutError:
+            return
+        except Exception:
+            log.exception("run %s: its last edits could not be settled", self.plan.run_id)
+            return
+        for edit in edits:
+            if edit.edit_id in unsettled and edit.state != "planned":
+                self._ledger.settled(edit.edit_id, made=edit.state == "applied")
 
     async def _work_through(self) -> None:
         """Converse until the runtime ends or is ended, then clean up."""

@@ -1,4 +1,4 @@
-"""An editor tells what does not fit: nothing of that document is believed until it is sound again."""
+"""An editor tells what does not fit: nothing of it is believed until it is sound."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -25,6 +25,8 @@ from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import Planner
+from agent_host.session.present import Present
+from agent_host.session.settling import Settler
 from agent_host.settings import Settings
 from tests.fakes import (
     FakeActions,
@@ -139,6 +141,7 @@ class Stage:
             new_id=lambda: f"{self.name}id{next(ids)}",
             workspace=lambda: hashlib.sha256(ROOT.encode()).hexdigest(),
             show=lambda path: path.removeprefix(ROOT + "/"),
+            settler=Settler(Present(self.editor, self.actions), self.store),
         )
         self.manager = SessionManager(staff, self.tasks)
 

@@ -1,0 +1,92 @@
+"""What a run came to for each file and directory, from the edits that were written down. Pure.
+
+Edits of one file are one step when each began where the one before had ended; where somebody else
+changed the file in between, there are several.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_host.core.records import EditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one content to another; a hash is None where there was no file."""
+
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileNet:
+    """`steps` oldest first. `trash_id`: where the first content lies in the trash."""
+
+    uri: str
+    steps: tuple[Step, ...]
+    trash_id: str | None = None
+
+    @property
+    def before(self) -> str | None:
+        """The content before the run."""
+        return self.steps[0].before
+
+    @property
+    def after(self) -> str | None:
+        """The content after the run."""
+        return self.steps[-1].after
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryNet:
+    """A directory that was made, or (with `trash_id`) put into the trash with all in it.
+
+    `restored`: it was not made empty, but taken out of the trash.
+    """
+
+    uri: str
+    trash_id: str | None = None
+    restored: bool = False
+
+
+Net = FileNet | DirectoryNet
+
+
+def nets_of(edits: Sequence[EditRecord]) -> list[Net]:
+    """The nets in the order of the first edits; what failed does not count."""
+    by_uri: dict[str, list[EditRecord]] = {}
+    for edit in edits:
+        if edit.state != "failed":
+            by_uri.setdefault(edit.uri, []).append(edit)
+    found = [_net(of_one) for of_one in by_uri.values()]
+    return [net for net in found if net is not None]
+
+
+def _net(edits: Sequence[EditRecord]) -> Net | None:
+    first, last = edits[0], edits[-1]
+    is_directory = all(e.before_sha256 is None and e.after_sha256 is None for e in edits)
+    if not is_directory:
+        return FileNet(first.uri, _steps(edits), _trash(edits))
+    if first.kind == "delete":
+        return DirectoryNet(first.uri, first.trash_id)
+    restored = first.trash_id is not None
+    return DirectoryNet(first.uri, restored=restored) if last.kind == "create" else None
+
+
+def _steps(edits: Sequence[EditRecord]) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for edit in edits:
+        if steps and steps[-1].after == edit.before_sha256:
+            steps[-1] = Step(steps[-1].before, edit.after_sha256)
+        else:
+            steps.append(Step(edit.before_sha256, edit.after_sha256))
+    return tuple(steps)
+
+
+def _trash(edits: Sequence[EditRecord]) -> str | None:
+    """The entry with what was there before the run."""
+    wanted = edits[0].before_sha256
+    if wanted is None:
+        return None
+    deleted = (e for e in edits if e.kind == "delete" and e.before_sha256 == wanted)
+    return next((edit.trash_id for edit in deleted), None)
