@@ -9,6 +9,8 @@ from agent_host.core.events import Compacted
 from agent_host.core.model import JsonObject, TextPart
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.session.library import Library
+from agent_host.session.present import Present
+from agent_host.session.settling import Settler
 from tests.fakes import answering
 from tests.session.stage import Stage, asked, stage, tool
 
@@ -31,7 +33,14 @@ async def remembering(request: RuntimeRequest, sink: RunSink, gate: ToolGate) ->
 
 
 def library(on: Stage) -> Library:
-    return Library(on.store, on.manager, None, lambda: "id", lambda: "w")  # type: ignore[arg-type]
+    return Library(
+        on.store,
+        on.manager,
+        None,  # type: ignore[arg-type]
+        Settler(Present(on.editor, on.actions), on.store),
+        lambda: "id",
+        lambda: "w",
+    )
 
 
 async def test_after_a_compaction_the_model_is_given_the_summary_and_what_came_since(
