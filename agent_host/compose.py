@@ -52,6 +52,7 @@ from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
+from agent_host.session.long_results import LongResults
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import SDK, Planner
 from agent_host.session.present import Present
@@ -59,6 +60,7 @@ from agent_host.session.revert import Reverter
 from agent_host.session.settling import Settler
 from agent_host.settings import log_folder, session_store, state_dirs
 from agent_host.store import SqlStore
+from agent_host.store.results import ResultFiles
 
 RUNTIMES = (SDK,)
 _WARNING = 2
@@ -104,6 +106,7 @@ def make_host(edge: Edge) -> Host:
         Settler(Present(editor, actions), store),
         _new_id,
         lambda: workspace.key,
+        base.results.forget,
     )
     return Application(
         Parts(
@@ -153,6 +156,7 @@ class _Base:
             sandbox=lambda: self.actions.status().sandbox,
         )
         self.guidance = GuidanceReader(self.workspace.guidance_places)
+        self.results = ResultFiles(self.dirs.state, _new_id)
 
 
 class _NothingOpen:
@@ -210,6 +214,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
             editor, actions, show=shown, saves=lambda: workspace.settings.save == "clean"
         ),
         hands=Hands(editor, actions, commands, show=shown),
+        long_results=LongResults(base.results),
         planner=Planner(
             settings=lambda: workspace.settings,
             roles=workspace.roles,

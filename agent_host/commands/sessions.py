@@ -131,7 +131,10 @@ async def _import(store: SessionStore, screen: Screen, options: argparse.Namespa
 
 
 async def _delete(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:
+    from agent_host.store.results import ResultFiles
+
     await store.delete(options.session)
+    await ResultFiles(state_dirs(os.environ).state, lambda: "").forget(options.session)
     screen.line("deleted")
 
 

@@ -14,6 +14,7 @@ from agent_host.core.actions import (
     EditFile,
     EditFiles,
     FileChange,
+    ReadFile,
     SingleAction,
     UseSkill,
     WriteFile,
@@ -31,6 +32,7 @@ from agent_host.session.guide import Guide
 from agent_host.session.hands import Hands, PlainAction
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
+from agent_host.session.long_results import LongResults, is_reference
 from agent_host.session.permits import PERMITTED, Permits
 from agent_host.tools import ToolProblem, parse
 
@@ -59,6 +61,7 @@ class Crew:
     asker: Asker
     changes: Changes
     hands: Hands
+    long_results: LongResults
 
 
 class Gate:
@@ -159,7 +162,9 @@ class Gate:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
-        return await self._guided(action, await self._done(life, action))
+        long_results, session_id = self._crew.long_results, self._scene.session_id
+        result = await long_results.shortened(session_id, action, await self._done(life, action))
+        return await self._guided(action, result)
 
     async def _guided(self, action: Action, result: ToolResult) -> ToolResult:
         """The result, with the instructions for where it was that the model does not know yet."""
@@ -231,6 +236,8 @@ class Gate:
         life.move("allow")
         if isinstance(action, UseSkill):
             return await self._scene.guide.use(action)
+        if isinstance(action, ReadFile) and is_reference(action):
+            return await self._crew.long_results.read(self._scene.session_id, action)
         facts = judged.subject.facts
         asked = verdict == "ask"
         return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)

@@ -42,6 +42,7 @@ from agent_host.permissions.subject import (
     command_words,
 )
 from agent_host.permissions.visible import hides
+from agent_host.session.long_results import is_reference
 
 MAX_WORDS = 64
 """How many words of a command are looked up as paths; the others are taken as written."""
@@ -94,6 +95,9 @@ class Judge:
         match action:
             case RunCommand():
                 return await self._command(action)
+            case ReadFile(path) if is_reference(action):
+                # The session was given the result before; that it may read is all that matters.
+                return Subject("fs.read", path=path, uri=path, opened=True)
             case UseSkill(name):
                 return Subject("skill.use", uri=f"the skill {name}")
             case (

@@ -4,7 +4,7 @@ A session that has a run is not deleted under it. Not here: runs themselves (man
 sessions are kept (the store).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RunNotFound, SessionBusy
@@ -26,7 +26,10 @@ from agent_host.session.tenure import Tenure
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What the `agent/session/*` requests are answered with."""
+    """What the `agent/session/*` requests are answered with.
+
+    `forget` removes what is kept of a session beside the store.
+    """
 
     store: SessionStore
     manager: SessionManager
@@ -34,6 +37,7 @@ class Library:
     settler: Settler
     new_id: Callable[[], str]
     workspace: Callable[[], str]
+    forget: Callable[[str], Awaitable[None]]
 
     async def list(self, text: str, cursor: str | None, limit: int, *, all: bool) -> SessionPage:  # noqa: A002
         """Newest first; of this workspace, or with `all` of every one."""
@@ -66,6 +70,7 @@ class Library:
         """Remove it with everything of it; raises SessionBusy while it has a run."""
         self._refuse_busy(session_id)
         await self.store.delete(session_id)
+        await self.forget(session_id)
         self.manager.forget(session_id)
 
     async def compact(self, session_id: str, focus: str) -> RunResult:

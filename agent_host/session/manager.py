@@ -26,6 +26,7 @@ from agent_host.session.clock import Clock
 from agent_host.session.gate import Crew
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
+from agent_host.session.long_results import LongResults
 from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.planner import Planner
 from agent_host.session.run import Plan, Run, Surroundings
@@ -56,6 +57,7 @@ class Staff:
     judge: Judge
     changes: Changes
     hands: Hands
+    long_results: LongResults
     planner: Planner
     asker: Callable[[str], Asker]
     runtime: Callable[[str], Awaitable[Runtime]]
@@ -253,7 +255,7 @@ class SessionManager:
             editor=staff.editor,
             store=staff.store,
             runtime=runtime,
-            crew=Crew(staff.judge, session.asker, staff.changes, staff.hands),
+            crew=Crew(staff.judge, session.asker, staff.changes, staff.hands, staff.long_results),
             clock=staff.clock,
             new_id=staff.new_id,
             remember=session.remember,

@@ -23,11 +23,13 @@ from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
+from agent_host.session.long_results import LongResults
 from agent_host.session.manager import SessionManager, Staff
 from agent_host.session.planner import Planner
 from agent_host.session.present import Present
 from agent_host.session.settling import Settler
 from agent_host.settings import Settings
+from agent_host.store.results import ResultFiles
 from tests.fakes import (
     FakeActions,
     FakeClock,
@@ -119,6 +121,7 @@ class Stage:
                 commands,
                 show=lambda path: path.removeprefix(ROOT + "/"),
             ),
+            long_results=LongResults(ResultFiles(self.state, lambda: f"r{next(ids)}")),
             planner=Planner(
                 settings=lambda: self.settings,
                 roles=self._shelf,

@@ -32,6 +32,10 @@ async def remembering(request: RuntimeRequest, sink: RunSink, gate: ToolGate) ->
     return RuntimeResult("completed", "ok")
 
 
+async def _forgotten(session_id: str) -> None:
+    del session_id
+
+
 def library(on: Stage) -> Library:
     return Library(
         on.store,
@@ -40,6 +44,7 @@ def library(on: Stage) -> Library:
         Settler(Present(on.editor, on.actions), on.store),
         lambda: "id",
         lambda: "w",
+        _forgotten,
     )
 
 
