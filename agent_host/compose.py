@@ -61,6 +61,7 @@ from agent_host.session.settling import Settler
 from agent_host.settings import log_folder, session_store, state_dirs
 from agent_host.store import SqlStore
 from agent_host.store.results import ResultFiles
+from agent_host.tools import DIAGNOSTICS
 
 RUNTIMES = (SDK,)
 _WARNING = 2
@@ -223,6 +224,7 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
             runtimes=lambda: RUNTIMES,
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
             guidance=base.guidance,
+            missing_tools=lambda: frozenset(() if editor.can_diagnose else (DIAGNOSTICS,)),
         ),
         asker=lambda session_id: Asker(
             session_id, editor, store, base.grants, base.trust, ignored=workspace.brings

@@ -21,7 +21,7 @@ from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import NumberedDelta
 from agent_host.core.guidance import Guidance, Instructions, Skill
-from agent_host.core.model import ToolCall, ToolResult
+from agent_host.core.model import JsonObject, ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import (
     RunSink,
@@ -53,6 +53,7 @@ class FakeEditor:
         self.meddle: Callable[[], None] = lambda: None
         self.refuses: str | None = None
         self.saves = False
+        self.shows_wrong: dict[str, list[JsonObject]] = {}
         self.deltas: list[NumberedDelta] = []
         self.questions: list[Question] = []
         self.withdrawn: list[Question] = []
@@ -116,6 +117,9 @@ class FakeEditor:
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
         self.saved += uris if self.saves else []
         return tuple(uris) if self.saves else ()
+
+    async def diagnostics(self, uri: str) -> Sequence[JsonObject] | None:
+        return self.shows_wrong.get(uri)
 
     def files_changed(self, paths: Sequence[str]) -> None:
         del paths

@@ -104,7 +104,16 @@ class UseSkill:
 FileAction = (
     ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
 )
-SingleAction = FileAction | RunCommand | OpenInEditor | UseSkill
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDiagnostics:
+    """What the editor has to say about a file; to read it is to read of the file."""
+
+    path: str
+
+
+SingleAction = FileAction | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill
 """What is judged as one."""
 Action = SingleAction | EditFiles
 

@@ -186,6 +186,10 @@ class Editor(Protocol):
         """Save open documents; returns those that were saved (none if the editor can't)."""
         ...
 
+    async def diagnostics(self, uri: str) -> Sequence[JsonObject] | None:
+        """The LSP Diagnostics that the editor shows for a document; None if it does not tell."""
+        ...
+
     def files_changed(self, paths: Sequence[str]) -> None:
         """Tell the editor that files were changed on disk, if it wants to know."""
 

@@ -20,9 +20,10 @@ from agent_host.lsp.editor_questions import Questions
 from agent_host.lsp.editor_texts import Texts
 from agent_host.lsp.editor_traits import traits_of
 from agent_host.lsp.host import Edge, EditorError
-from agent_host.lsp.json_values import is_object, list_in
+from agent_host.lsp.json_values import is_list, is_object, list_in
 
 _SHOW_SECONDS = 10.0
+_DIAGNOSE_SECONDS = 10.0
 # Saving runs formatters and asks about files that changed on disk.
 _SAVE_SECONDS = 30.0
 
@@ -79,6 +80,20 @@ class LspEditor:
         answer = await self._try("agent/save", {"uris": list(uris)}, _SAVE_SECONDS)
         saved = list_in(answer, "saved") if is_object(answer) else ()
         return tuple(uri for uri in uris if uri in saved)
+
+    @property
+    def can_diagnose(self) -> bool:
+        """Whether the editor has declared `agent/diagnostics`."""
+        return self._traits.diagnoses
+
+    async def diagnostics(self, uri: str) -> Sequence[JsonObject] | None:
+        """What the editor shows for a document; None if it does not tell."""
+        if not self._traits.diagnoses:
+            return None
+        answer = await self._try("agent/diagnostics", {"uri": uri}, _DIAGNOSE_SECONDS)
+        if not is_object(answer) or not is_list(answer.get("diagnostics")):
+            return None
+        return tuple(each for each in list_in(answer, "diagnostics") if is_object(each))
 
     def files_changed(self, paths: Sequence[str]) -> None:
         """Nothing: LSP has no such message to an editor, and editors watch the disk themselves."""

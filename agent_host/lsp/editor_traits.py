@@ -24,6 +24,7 @@ class Traits:
     shows_documents: bool
     shows_progress: bool
     saves: bool
+    diagnoses: bool
     edit_seconds: float = 10.0
     question_seconds: float | None = None
 
@@ -107,6 +108,7 @@ def _declared(client: ClientInfo) -> Traits:
         shows_documents=object_in(window, "showDocument").get("support") is True,
         shows_progress=window.get("workDoneProgress") is True,
         saves=ours.get("save") is True,
+        diagnoses=ours.get("diagnostics") is True,
     )
 
 

@@ -15,6 +15,7 @@ from agent_host.core.actions import (
     ListDirectory,
     OpenInEditor,
     PathFacts,
+    ReadDiagnostics,
     ReadFile,
     RunCommand,
     SearchFiles,
@@ -144,7 +145,7 @@ class Policy:
 def action_name(action: SingleAction) -> str:  # noqa: PLR0911 - one line for each action
     """The name by which rules, roles and people call an action."""
     match action:
-        case ReadFile():
+        case ReadFile() | ReadDiagnostics():
             return "fs.read"
         case ListDirectory():
             return "fs.list"

@@ -15,6 +15,7 @@ from agent_host.core.actions import (
     OpenInEditor,
     OutputStream,
     PathFacts,
+    ReadDiagnostics,
     ReadFile,
     RunCommand,
     SearchFiles,
@@ -26,6 +27,7 @@ from agent_host.core.model import ToolResult
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
+from agent_host.session import diagnoses
 from agent_host.session.changes import missing_directories, numbered
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.ledger import Ledger
@@ -47,6 +49,7 @@ PlainAction = (
     | DeletePath
     | RunCommand
     | OpenInEditor
+    | ReadDiagnostics
 )
 """Every action but the changes of a file's text, which are planned first (changes.py)."""
 
@@ -104,6 +107,8 @@ class Hands:
                 return await self._delete(action, facts, ledger)
             case RunCommand():
                 return await self._run(action, ledger, report, asked=asked)
+            case ReadDiagnostics():
+                return await self._diagnostics(action)
             case OpenInEditor():
                 return await self._open(action)
             case _:
@@ -216,6 +221,15 @@ class Hands:
         if result.omitted and printed > shown:
             report.omitted("output", printed - shown)
         return _told(result)
+
+    async def _diagnostics(self, action: ReadDiagnostics) -> ToolResult:
+        document = self._editor.document(action.path)
+        uri = document.uri if document else path_to_uri(action.path)
+        found = await self._editor.diagnostics(uri)
+        if found is None:
+            raise ActionFailed("unavailable", "The editor did not tell its diagnostics.")
+        summary = f"Read {len(found)} diagnostics of {self._show(action.path)}"
+        return ToolResult("ok", diagnoses.told(found), summary)
 
     async def _open(self, action: OpenInEditor) -> ToolResult:
         document = self._editor.document(action.path)

@@ -18,6 +18,7 @@ from agent_host.core.actions import (
     ListDirectory,
     OpenInEditor,
     PathFacts,
+    ReadDiagnostics,
     ReadFile,
     RunCommand,
     SearchFiles,
@@ -107,6 +108,7 @@ class Judge:
                 | CreateDirectory(path)
                 | DeletePath(path)
                 | OpenInEditor(path)
+                | ReadDiagnostics(path)
             ):
                 return await self._file(action_name(action), path)
             case WriteFile(path, text):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import Role, RunRequest, TextPart
+from agent_host.core.model import Role, RunRequest, TextPart, ToolSpec
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
 from agent_host.permissions.ceiling import offered
@@ -29,7 +29,10 @@ SDK = "sdk"
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """`runtimes` gives the names of runtimes; a model of that name is run by it."""
+    """`runtimes` gives the names of runtimes; a model of that name is run by it.
+
+    `missing_tools` are those that this editor can't do.
+    """
 
     settings: Callable[[], Settings]
     roles: Callable[[], Awaitable[RoleShelf]]
@@ -38,6 +41,7 @@ class Planner:
     runtimes: Callable[[], Sequence[str]]
     today: Callable[[], str]
     guidance: GuidanceSource
+    missing_tools: Callable[[], frozenset[str]] = frozenset
 
     async def plan(self, request: RunRequest, session: Session, run_id: str) -> Plan:
         """The plan of a run."""
@@ -64,13 +68,17 @@ class Planner:
             model=model,
             runtime_name=runtime,
             instructions=self._instructions(role, cwd) + guided.text,
-            tools=specs(offered(role) | loading),
+            tools=self._tools(offered(role) | loading),
             history=tuple(session.history),
             limits=limits,
             cwd=cwd,
             stream=request.stream,
             progress_token=request.progress_token,
         )
+
+    def _tools(self, actions: frozenset[str]) -> tuple[ToolSpec, ...]:
+        missing = self.missing_tools()
+        return tuple(tool for tool in specs(actions) if tool.name not in missing)
 
     def _model(
         self, request: RunRequest, session: Session, role: Role, settings: Settings

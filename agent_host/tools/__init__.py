@@ -15,6 +15,7 @@ from agent_host.core.actions import (
     EditFiles,
     ListDirectory,
     OpenInEditor,
+    ReadDiagnostics,
     ReadFile,
     Risk,
     RunCommand,
@@ -24,6 +25,9 @@ from agent_host.core.actions import (
 )
 from agent_host.core.model import JsonObject, ToolCall, ToolSpec
 from agent_host.tools.arguments import Arguments, ToolProblem
+
+DIAGNOSTICS = "editor_diagnostics"
+"""The tool that needs an editor which declares `agent/diagnostics`."""
 
 MAX_TIMEOUT = 600.0
 DEFAULT_TIMEOUT = 120.0
@@ -106,6 +110,8 @@ def title(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for
             return f"Delete {path}"
         case RunCommand(command):
             return f"Run {command}"
+        case ReadDiagnostics(path):
+            return f"Read the diagnostics of {path}"
         case OpenInEditor(path):
             return f"Open {path}"
         case UseSkill(name, file):
@@ -160,6 +166,10 @@ def _run(given: Arguments) -> Action:
         min(float(timeout), MAX_TIMEOUT),
         given.flag("network"),
     )
+
+
+def _diagnostics(given: Arguments) -> Action:
+    return ReadDiagnostics(given.path("path"))
 
 
 def _open(given: Arguments) -> Action:
@@ -317,6 +327,16 @@ CATALOGUE = (
         },
         ("command",),
         _run,
+    ),
+    Tool(
+        DIAGNOSTICS,
+        "fs.read",
+        "low",
+        "Read the errors and warnings that the person's editor shows for a file right now, of its "
+        "language servers and linters. They may lag some seconds behind an edit.",
+        {"path": _PATH},
+        ("path",),
+        _diagnostics,
     ),
     Tool(
         "editor_open",

@@ -344,3 +344,35 @@ def test_an_extension_without_its_dialog_falls_back_to_the_message(tmp_path) -> 
         assert await port.ask(QUESTION) == Answer(ONCE)
 
     play(VSCODE, story, tmp_path, capabilities=with_agent_host(VSCODE, ask=True))
+
+
+# ---- what the editor shows as wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"diagnostics": [{"message": "x"}, 3]}, ({"message": "x"},)),
+        ({"diagnostics": []}, ()),
+        ({"diagnostics": None}, None),
+        (None, None),
+        (EditorError(-32601, "Method not found"), None),
+    ],
+)
+def test_diagnostics_are_asked_of_who_declares_them(answer, expected, tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        editor.answers["agent/diagnostics"] = lambda _: answer
+        assert port.can_diagnose
+        assert await port.diagnostics("file:///w/a.py") == expected
+        assert editor.asked == [("agent/diagnostics", {"uri": "file:///w/a.py"})]
+
+    play(VSCODE, story, tmp_path, capabilities=with_agent_host(VSCODE, diagnostics=True))
+
+
+def test_who_declares_no_diagnostics_is_not_asked(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        assert not port.can_diagnose
+        assert await port.diagnostics("file:///w/a.py") is None
+        assert not editor.asked
+
+    play(VSCODE, story, tmp_path)

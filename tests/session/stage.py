@@ -30,6 +30,7 @@ from agent_host.session.present import Present
 from agent_host.session.settling import Settler
 from agent_host.settings import Settings
 from agent_host.store.results import ResultFiles
+from agent_host.tools import DIAGNOSTICS
 from tests.fakes import (
     FakeActions,
     FakeClock,
@@ -130,6 +131,7 @@ class Stage:
                 runtimes=lambda: ("sdk", *self.more_runtimes),
                 today=lambda: "2026-01-01",
                 guidance=self.guidance,
+                missing_tools=lambda: frozenset(() if self.editor.shows_wrong else (DIAGNOSTICS,)),
             ),
             asker=lambda session_id: Asker(
                 session_id,
