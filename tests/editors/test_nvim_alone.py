@@ -25,6 +25,7 @@ def test_no_text_of_a_model_controls_anything(seen: dict[str, Any]) -> None:
     assert seen["control characters"] is False
     assert seen["control characters in a question"] is False
     assert seen["log"] is False
+    assert seen["diff"] is False
     assert seen["bidi"] is False
 
 
@@ -41,6 +42,7 @@ def test_a_model_writes_neither_into_tools_nor_beyond_its_code_block(seen: dict[
 def test_the_plan_is_the_last_one(seen: dict[str, Any]) -> None:
     assert seen["plan"] is True
     assert seen["ended"] == "idle"
+    assert seen["changed"] is True
 
 
 def test_five_thousand_deltas_are_shown_without_holding_the_editor_up(seen: dict[str, Any]) -> None:

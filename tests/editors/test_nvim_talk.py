@@ -29,6 +29,7 @@ SCRIPTS: dict[str, Any] = {
     ],
     "hanging": [[{"text": "Once upon a time"}, {"hang": True}]],
     "steered": [[EDIT], [{"expect": {"prompt": "mind the gap"}}, {"text": "I mind it."}]],
+    "lines": [[{"expect": {"prompt": "größe"}}, {"text": "I see the line."}]],
     "echo": [[{"text": "{{prompt}}"}]],
 }
 
@@ -103,7 +104,7 @@ def test_the_transcript_tells_the_run(seen: dict[str, Any]) -> None:
     told = seen["first transcript"]
     assert told.startswith("▌ You\ntidy up\n\n▌ coder\n● Read tidy.py\n\nI see the unsaved text.\n")
     assert "▎ -name = 'disk'\n▎ +name = 'agent'" in told
-    assert told.endswith("● Run touch ran\n\nAll done.")
+    assert "● Run touch ran\n\nAll done.\n\nΔ 1 file changed" in told
     marks = seen["first marks"]
     assert "✓ · Changed tidy.py" in marks
     assert "completed" in marks
@@ -140,19 +141,22 @@ def test_a_session_goes_on_after_the_host_was_started_again(seen: dict[str, Any]
     assert seen["same session"] is True
 
 
+def test_a_session_goes_on_after_the_host_died(seen: dict[str, Any]) -> None:
+    assert seen["after the end of the host"] == "idle"
+    assert seen["session after the end of the host"] is True
+
+
 def test_checkhealth_says_what_is_there(seen: dict[str, Any]) -> None:
     assert "OK the settings are in order" in seen["health"]
-    assert "OK running for" in seen["health"]
-    assert "no model is set up" in seen["health"]
-    assert "ERROR" not in seen["health"]
+    assert "OK the host: " in seen["health"]
 
 
 def test_others_hear_of_it_by_autocommands(seen: dict[str, Any]) -> None:
     events = seen["events"]
     assert events["AgentHostQuestion"] == events["AgentHostAnswered"] == 6
-    assert events["AgentHostRunEnded"] == 7
+    assert events["AgentHostRunEnded"] == 10
     assert events["AgentHostDelta"] > 50
 
 
 def test_nobody_is_warned_of_anything(seen: dict[str, Any]) -> None:
-    assert [notice for notice in seen["notices"] if "the next run has the model" not in notice] == []
+    assert [notice for notice in seen["notices"] if "the next run has the model" not in notice and "quit with exit code" not in notice] == []

@@ -132,6 +132,29 @@ stage.shows('\nstill there?\n')
 stage.idle()
 say('same session', stage.session().id == id)
 
+-- ---- lines of a file go with a prompt; the host dies, and comes again
+
+vim.api.nvim_set_current_win(vim.fn.bufwinid(file))
+vim.cmd('AgentHost models ' .. config.scripts.lines)
+vim.cmd('1AgentHost send look at this line')
+stage.shows('I see the line.')
+stage.idle()
+vim.cmd('AgentHost models ' .. config.scripts.hanging)
+vim.cmd('AgentHost send talk again')
+stage.wait('a run that goes on', function()
+  local _, times = stage.transcript():gsub('Once upon a time', '')
+  return times == 2
+end)
+require('agent_host.client').running(stage.session().root).rpc.terminate()
+stage.shows('the host was shut down')
+stage.idle()
+say('after the end of the host', stage.session():state())
+vim.cmd('AgentHost models ' .. config.scripts.echo)
+vim.cmd('AgentHost send back again?')
+stage.shows('\nback again?\n')
+stage.idle()
+say('session after the end of the host', stage.session().id == id)
+
 -- ---- health
 
 vim.cmd('checkhealth agent_host')

@@ -193,12 +193,12 @@ end
 ---Send a request and wait for its result, at most `ms`; nil if none came.
 function M.request_sync(root, method, params, ms)
   if not M.running(root) then return nil end
-  local done, result
-  M.request(root, method, params, function(_, answer)
-    done, result = true, answer
+  local done, result, said
+  M.request(root, method, params, function(problem, answer)
+    done, result, said = true, answer, problem
   end)
   vim.wait(ms, function() return done end, 5)
-  return result
+  return result, said
 end
 
 ---Stop a run of a client; nothing is reported.

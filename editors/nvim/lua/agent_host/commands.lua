@@ -44,7 +44,7 @@ end
 
 local function send(words, opts, when)
   local context = selected(opts)
-  local target = session.existing() or session.new(client.root(vim.api.nvim_get_current_buf()))
+  local target = current()
   if words == '' then
     target.context = context
     return panel.open(target)
@@ -226,19 +226,32 @@ commands.grants = {
 
 -- ---- the host
 
+---Lines in a window of their own.
+local function show(lines, filetype)
+  vim.cmd('botright new')
+  local buffer = vim.api.nvim_get_current_buf()
+  vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].modeline = 'nofile', 'wipe', false
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable, vim.bo[buffer].filetype = false, filetype
+end
+
+commands.diff = {
+  about = 'all that the last run changed',
+  run = function()
+    local diff = current().diff
+    if not diff then return session.inform('no run of this session has changed anything') end
+    show(text.lines(diff), 'diff')
+  end,
+}
 commands.log = {
   about = "what the host said about its decisions, and Neovim's log of it",
   run = function()
-    vim.cmd('botright new')
-    local buffer = vim.api.nvim_get_current_buf()
-    vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].modeline = 'nofile', 'wipe', false
     local lines = { "Neovim's log: " .. vim.lsp.get_log_path(), '' }
     local shown = session.existing()
     for _, line in ipairs(shown and shown.log or {}) do
       vim.list_extend(lines, text.lines(line))
     end
-    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-    vim.bo[buffer].modifiable = false
+    show(lines, '')
   end,
 }
 commands.restart = {

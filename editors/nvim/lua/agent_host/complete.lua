@@ -1,6 +1,8 @@
 -- Completion in the prompt: @ for files, / at the beginning for what the host offers. And the files that
 -- a prompt names, as context for the run.
+local client = require('agent_host.client')
 local session = require('agent_host.session')
+local text = require('agent_host.text')
 
 local M = {}
 
@@ -52,11 +54,32 @@ local function word_before(line, column)
   if before:match('^/[%w_:-]*$') then return 0, '/', before:sub(2) end
 end
 
+local prompts = {} -- root -> items for `/`, of the host
+
+---Ask the host for its prompts; `done` is called if there is something new.
+local function fetch(root, done)
+  if prompts[root] or not client.offers(root, 'agent/prompts') then return end
+  prompts[root] = {}
+  client.request(root, 'agent/prompts', {}, function(_, answer)
+    if not answer then
+      prompts[root] = nil
+      return
+    end
+    for _, prompt in ipairs(answer.prompts) do
+      local menu = text.line((prompt.argumentHint and prompt.argumentHint .. ' · ' or '') .. prompt.description, 70)
+      table.insert(prompts[root], { word = '/' .. prompt.name, menu = menu })
+    end
+    -- Prompt files come and go: they are asked for again after a while.
+    vim.defer_fn(function() prompts[root] = nil end, 10000)
+    done()
+  end)
+end
+
 local function items(root, sign, base)
   if sign == '@' then
     return vim.tbl_map(function(name) return { word = '@' .. name, menu = 'file' } end, matching(listed(root), base))
   end
-  return {}
+  return vim.tbl_filter(function(item) return vim.startswith(item.word, '/' .. base) end, prompts[root] or {})
 end
 
 ---'completefunc' of the prompt.
@@ -69,11 +92,17 @@ function M.func(find_start, base)
   return items(session.current().root, base:sub(1, 1), base:sub(2))
 end
 
----Offer completion while somebody types.
+---Offer completion while somebody types in a session's prompt.
 function M.trigger(current)
   local column = vim.api.nvim_win_get_cursor(0)[2]
   local from, sign, base = word_before(vim.api.nvim_get_current_line(), column)
   if not from or vim.fn.pumvisible() == 1 then return end
+  if sign == '/' then
+    fetch(current.root, function()
+      local typing = vim.api.nvim_get_mode().mode:sub(1, 1) == 'i'
+      if typing and vim.api.nvim_get_current_buf() == current.prompt then M.trigger(current) end
+    end)
+  end
   local found = items(current.root, sign, base)
   if #found == 0 or (#found == 1 and found[1].word == sign .. base) then return end
   vim.fn.complete(from + 1, found)

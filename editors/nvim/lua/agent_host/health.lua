@@ -26,14 +26,14 @@ local function check_running(health)
   if #running == 0 then return health.info('the host is not running; it starts with the first prompt') end
   for _, each in ipairs(running) do
     local root = each.config.root_dir
-    local answer = client.request_sync(root, 'agent/status', {}, 3000)
+    local answer, problem = client.request_sync(root, 'agent/status', {}, 10000)
     if not answer then
-      health.error('the host of ' .. root .. ' does not answer', { ':AgentHost restart' })
+      health.error('the host of ' .. root .. ' does not answer: ' .. (problem or 'nothing came'), { ':AgentHost restart' })
     else
       health.ok(('running for %s: version %s, %d sessions'):format(root, answer.version, #answer.sessions))
       health.info('commands run in this sandbox: ' .. answer.actionServer.sandbox)
     end
-    local models = client.request_sync(root, 'agent/models', {}, 3000)
+    local models = client.request_sync(root, 'agent/models', {}, 10000)
     local usable = vim.tbl_filter(function(model) return model.usable end, models and models.models or {})
     if #usable > 0 then
       health.ok('models that are set up: ' .. table.concat(vim.tbl_map(function(model) return model.name end, usable), ', '))

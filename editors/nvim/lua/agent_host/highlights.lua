@@ -26,7 +26,8 @@ M.links = {
 }
 
 local function define()
-  for name, link in pairs(M.links) do
+  local links = vim.tbl_extend('error', M.links, require('agent_host.markdown').links)
+  for name, link in pairs(links) do
     vim.api.nvim_set_hl(0, name, { link = link, default = true })
   end
 end

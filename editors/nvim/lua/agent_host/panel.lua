@@ -109,7 +109,8 @@ end
 
 ---The state of a session in one line, fit for 'winbar'.
 function M.winbar()
-  local session = require('agent_host.session').current()
+  local session = require('agent_host.session').existing()
+  if not session then return '' end
   local keys = config.get().keys
   local state = session:state()
   local words = { '%#AgentHostNote#' .. text.in_statusline(session.role_now or session.role or 'agent') }

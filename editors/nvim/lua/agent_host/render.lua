@@ -278,6 +278,18 @@ end
 
 function kinds.omitted(self, delta) self:note(('… %d bytes of %s left out'):format(delta.size, delta.what)) end
 
+---All that the run changed; the session keeps it for :AgentHost diff.
+function kinds.diff(self, delta)
+  local _, files = ('\n' .. delta.text):gsub('\n%+%+%+ ', '')
+  files = files + #delta.omitted
+  self:note(('Δ %d file%s changed · :AgentHost diff'):format(files, files == 1 and '' or 's'))
+end
+
+function kinds.compacted(self, delta)
+  local words = '≡ compacted: about %s tokens became %s'
+  self:note(words:format(text.count(delta.before), text.count(delta.after)))
+end
+
 function kinds.log() end -- the session keeps them for :AgentHost log
 
 function kinds.ended(self, delta)

@@ -41,18 +41,31 @@ function M.new(root)
   return self
 end
 
----The session that commands are about: the one shown here, or a new one for this place.
-function M.current()
+---The session whose transcript or prompt is in the current buffer.
+local function of_buffer()
   local here = vim.b.agent_host_session
   for _, session in ipairs(all) do
     if here and session.transcript.buffer == here then return session end
   end
-  if not current then return M.new(client.root(vim.api.nvim_get_current_buf())) end
-  return current
 end
 
----The session that commands are about, if there is any.
-function M.existing() return #all > 0 and M.current() or nil end
+---The session that commands are about: the one shown here, the last one of this file's root, or a new one.
+function M.current()
+  local shown = of_buffer()
+  if shown then return shown end
+  local buffer = vim.api.nvim_get_current_buf()
+  local is_file = vim.bo[buffer].buftype == '' and vim.api.nvim_buf_get_name(buffer) ~= ''
+  if current and not is_file then return current end
+  local root = client.root(buffer)
+  if current and current.root == root then return current end
+  for index = #all, 1, -1 do
+    if all[index].root == root then return all[index] end
+  end
+  return M.new(root)
+end
+
+---The session that was used last, if there is any; never a new one.
+function M.existing() return of_buffer() or current end
 
 function M.make_current(session) current = session end
 
@@ -98,6 +111,10 @@ function Session:send(prompt, opts)
   if self.run and not self.id then
     self.held = self.held or {}
     table.insert(self.held, { prompt, opts })
+  elseif self.awaiting and not self.run then
+    -- The run has ended, but the host has not let go of the session yet.
+    self.afterwards = self.afterwards or {}
+    table.insert(self.afterwards, { prompt, opts })
   elseif self.run then
     self:_steer(prompt, opts.when or 'now')
   else
@@ -118,13 +135,25 @@ function Session:_run(prompt, opts)
     model = self.model,
     context = opts.context and #opts.context > 0 and opts.context or nil,
   }
+  self.awaiting = true
   self:_spin()
   client.request(self.root, 'agent/run', params, function(problem, answer)
+    self.awaiting = false
     if answer and not self.id then self.id = answer.sessionId end
     if problem then M.flush() end
     if self.run == run_id and problem then self:_run_over(problem) end
+    self:_go_on()
   end)
   changed(self)
+end
+
+---Say what was said while the last run was being put away.
+function Session:_go_on()
+  local said = self.afterwards or {}
+  self.afterwards = nil
+  for _, each in ipairs(said) do
+    self:send(each[1], each[2])
+  end
 end
 
 function Session:_steer(prompt, when)
@@ -215,6 +244,7 @@ function M.host_ended(client_id, problem)
   M.flush()
   for _, session in ipairs(all) do
     local ours = client.running(session.root)
+    if not ours or ours.id == client_id then session.awaiting = false end
     if session.run and (not ours or ours.id == client_id) then
       session.pending = {}
       session:_run_over(problem .. '. What was done is kept: send something to go on')
@@ -261,6 +291,8 @@ local function take(session, params)
     session.usage = delta.usage
   elseif delta.kind == 'edit' and delta.state == 'applied' then
     session.edited_run = params.runId
+  elseif delta.kind == 'diff' then
+    session.diff = delta.text
   elseif delta.kind == 'log' then
     table.insert(session.log, ('[%s] %s'):format(delta.source, delta.text))
     if #session.log > MOST_LOG then table.remove(session.log, 1) end
@@ -343,7 +375,7 @@ end
 function Session:state()
   if self.stopping then return 'stopping' end
   if self.run and require('agent_host.question').is_open(self.run) then return 'asking' end
-  return self.run and 'working' or 'idle'
+  return (self.run or self.awaiting) and 'working' or 'idle'
 end
 
 local spinner = nil
@@ -364,6 +396,7 @@ local function spin()
 end
 
 function Session:_spin()
+  self.transcript:moving(self.run ~= nil)
   if not self.run then return self.transcript:spin(nil) end
   self.transcript:spin(self:state())
   spinner = spinner or vim.uv.new_timer()
@@ -383,6 +416,7 @@ function Session:replay(deltas, runs)
     end
     if params.delta.kind == 'edit' then self.edited_run = params.runId end
     if params.delta.kind == 'usage' then self.usage = params.delta.usage end
+    if params.delta.kind == 'diff' then self.diff = params.delta.text end
     self.last_run, by_run[params.runId] = params.runId, self
     table.insert(part, params)
   end

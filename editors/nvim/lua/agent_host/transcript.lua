@@ -2,6 +2,7 @@
 -- call's own lines, many deltas at a time. Not here: windows (panel.lua), what the lines of each kind
 -- of delta are (render.lua).
 local config = require('agent_host.config')
+local markdown = require('agent_host.markdown')
 local text = require('agent_host.text')
 
 local M = {}
@@ -25,9 +26,7 @@ local function new_buffer()
   vim.bo[buffer].undolevels = -1
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].filetype = 'agenthost'
-  if config.get().transcript.highlight and not pcall(vim.treesitter.start, buffer, 'markdown') then
-    vim.bo[buffer].syntax = 'markdown'
-  end
+  if config.get().transcript.highlight then markdown.streaming(buffer) end
   return buffer
 end
 
@@ -182,6 +181,12 @@ function Transcript:spin(words)
     virt_text = { { ' ' .. FRAMES[self.frame] .. ' ' .. words, 'AgentHostSpinner' } },
     virt_text_pos = 'eol',
   })
+end
+
+---Whether more is to come: it is highlighted accordingly.
+function Transcript:moving(more)
+  if not config.get().transcript.highlight or not vim.api.nvim_buf_is_valid(self.buffer) then return end
+  if more then markdown.streaming(self.buffer) else markdown.settled(self.buffer) end
 end
 
 function Transcript:frame_now() return FRAMES[self.frame] end

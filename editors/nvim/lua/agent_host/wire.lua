@@ -11,6 +11,7 @@ M.requests = {
   ['agent/status'] = {},
   ['agent/roles'] = {},
   ['agent/models'] = {},
+  ['agent/prompts'] = {},
   ['agent/session/list'] = { 'text', 'cursor', 'limit', 'all' },
   ['agent/session/load'] = { 'sessionId', 'cursor', 'limit' },
   ['agent/session/fork'] = { 'sessionId', 'runId' },
