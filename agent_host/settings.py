@@ -78,7 +78,8 @@ class Settings:
     `save` whether a buffer that was clean is saved after an edit. `store` is where sessions are
     kept (a URL may hold a password), `logs` the folder of the runs' logs: see the two functions
     below. `runtimes` says by name how a runtime that is a program of its own is started,
-    `context_windows` how many tokens a model holds of which that is not known.
+    `context_windows` how many tokens a model holds of which that is not known. `title_model` makes
+    the titles of sessions: None is their own model, `none` is no model.
     """
 
     model: str | None = None
@@ -93,6 +94,7 @@ class Settings:
     logs: bool | str = False
     runtimes: Mapping[str, RuntimeOptions] = field(default_factory=lambda: _NO_RUNTIMES)
     context_windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    title_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,7 @@ def _file_layer(path: Path, problems: list[SettingProblem]) -> Layer:
 VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "AGENT_HOST_MODEL": ("model",),
+        "AGENT_HOST_TITLE_MODEL": ("titleModel",),
         "AGENT_HOST_ROLE": ("role",),
         "AGENT_HOST_RUNTIME": ("runtime",),
         "AGENT_HOST_TRUST": ("trust",),
@@ -278,6 +281,7 @@ def _apply(
         store=_store(source, layer) or below.store,
         logs=below.logs if (logs := _logs(source, layer)) is None else logs,
         runtimes=_runtimes(source, layer) or below.runtimes,
+        title_model=_model(source, "titleModel", "none") or below.title_model,
         context_windows={**below.context_windows, **source.wholes("contextWindows", 1)},
     )
     for name in source.mapping(KEYS).rest():
@@ -289,10 +293,10 @@ def _apply(
     return over if over.model else replace(over, model=below.model)
 
 
-def _model(source: Fields) -> str | None:
-    model = source.text("model")
-    if model is not None and not all(model.partition("/")):
-        return source.report("model", "must be `vendor/name`, such as `openai/...`.")
+def _model(source: Fields, key: str = "model", *words: str) -> str | None:
+    model = source.text(key)
+    if model is not None and model not in words and not all(model.partition("/")):
+        return source.report(key, "must be `vendor/name`, such as `openai/...`.")
     return model
 
 

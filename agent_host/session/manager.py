@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agent_host.core.errors import (
     AgentHostError,
@@ -28,12 +29,13 @@ from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
 from agent_host.session.long_results import LongResults
 from agent_host.session.pending import Steered, Waiting, When
-from agent_host.session.planner import Planner
+from agent_host.session.planner import SDK, Planner
 from agent_host.session.run import Plan, Run, Surroundings
 from agent_host.session.session import Session
 from agent_host.session.settling import Settler, told
 from agent_host.session.tenure import Tenure
 from agent_host.session.ticket import BY_USER, Ticket
+from agent_host.session.titles import make_title, title_model
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ class SessionManager:
         self._sessions: dict[str, Session] = {}
         self._tickets: dict[str, Ticket] = {}
         self._tenure = Tenure(staff.store)
+        self._naming: set[asyncio.Task[None]] = set()
         self._closing = False
 
     async def run(self, request: RunRequest) -> RunResult:
@@ -156,7 +159,11 @@ class SessionManager:
     async def close(self) -> None:
         """Take no run any more, stop all and wait until they are gone."""
         self._closing = True
+        for task in self._naming:
+            task.cancel()
         await self._stop(self._open())
+        if self._naming:
+            await asyncio.wait(tuple(self._naming))
 
     # ---- starting
 
@@ -211,11 +218,26 @@ class SessionManager:
                     self.forget(session.session_id)
                 ticket.outcome.set_result(result)
             if goes_on:
+                self._name(ticket, session, result)
                 self._go_on(session)
 
     def _free(self, session: Session) -> None:
         session.free()
         self._staff.store.release(session.session_id)
+
+    def _name(self, ticket: Ticket, session: Session, result: RunResult) -> None:
+        """Have a model make a title for a session that has just begun."""
+        plan = ticket.run.plan if ticket.run else None
+        if plan is None or plan.runtime_name != SDK or session.first_run != ticket.run_id:
+            return
+        model = title_model(self._staff.planner.settings().title_model, plan.model)
+        if model is None or result.status != "completed":
+            return
+        staff = self._staff
+        making = make_title(plan, result, model, partial(staff.runtime, SDK), staff.store)
+        task = self._tasks.create_task(making)
+        self._naming.add(task)
+        task.add_done_callback(self._naming.discard)
 
     def _go_on(self, session: Session) -> None:
         """Start the next run of what waits, if there is any."""

@@ -59,6 +59,7 @@ class Hosts:
             "LANG": "C.UTF-8",
             "AGENT_HOST_HOME": str(self.state),
             "AGENT_HOST_TRUST": "always",
+            "AGENT_HOST_TITLE_MODEL": "none",
         }
 
     def script(self, turns: Sequence[Turn]) -> str:
