@@ -11,7 +11,8 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -29,9 +30,10 @@ from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.guidance import Guidance
 from agent_host.core.ports import Runtime
-from agent_host.core.records import SessionStore, StoreProblem
+from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.credentials import EMBEDDED, KEYRING
 from agent_host.guidance.reader import GuidanceReader
+from agent_host.lsp.convert_session import stored_delta
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
 from agent_host.lsp.editor import LspEditor
@@ -49,6 +51,7 @@ from agent_host.runtimes.sdk import Embedded, SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
+from agent_host.session.follows import Follows
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
@@ -108,6 +111,7 @@ def make_host(edge: Edge) -> Host:
         _new_id,
         lambda: workspace.key,
         base.results.forget,
+        Follows(store, edge.tasks, _Outlet(edge, manager)),
     )
     return Application(
         Parts(
@@ -131,6 +135,29 @@ def make_host(edge: Edge) -> Host:
             close_runtimes=runtimes.close,
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlet:
+    """Where what is followed is told. See session.follows.Outlet."""
+
+    edge: Edge
+    manager: SessionManager
+
+    def tell(self, stored: StoredDelta) -> None:
+        self.edge.notify("agent/delta", stored_delta(stored).json_object())
+
+    def left(self, session_id: str, reason: str) -> None:
+        self.edge.notify("agent/session/detached", {"sessionId": session_id, "reason": reason})
+
+    def is_told(self, run_id: str) -> bool:
+        return self.manager.has_begun(run_id)
+
+    def backlog(self) -> int:
+        return self.edge.backlog()
+
+    def on_drained(self, callback: Callable[[], None]) -> Callable[[], None]:
+        return self.edge.on_drained(callback)
 
 
 class _Base:

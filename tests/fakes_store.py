@@ -216,6 +216,14 @@ class MemoryStore:
         started = tuple(self._true(run) for run in begun)
         return DeltaPage(tuple(deltas), started, f"load/{run_number}.{number}", more)
 
+    async def place(self, session_id: str, run_id: str, seq: int) -> str:
+        self._session(session_id)
+        ids = [run.run_id for run in self._runs(session_id)]
+        if run_id not in ids:
+            raise RunNotFound("The session has no run of that id.", runId=run_id)
+        known = sum(delta.seq <= seq for delta in self.shelf.deltas[run_id])
+        return f"load/{ids.index(run_id) + 1}.{known}"
+
     async def history(self, session_id: str) -> tuple[JsonObject, ...]:
         self._session(session_id)
         items = self.shelf.history.get(session_id, [])

@@ -101,6 +101,7 @@ class Application:
         """End all runs and everything that they started."""
         parts = self._parts
         parts.manager.stop_soon(reason="the host was shut down")
+        parts.library.follows.close()
         # The action server first: it ends its commands at once, while a stop leaves them seconds.
         await parts.actions.close()
         await parts.manager.close()

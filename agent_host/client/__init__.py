@@ -13,12 +13,13 @@ from agent_host.client.connection import HostError, HostGone
 from agent_host.client.documents import OpenDocument
 from agent_host.client.host import AgentHostClient
 from agent_host.client.questions import Answer, OnQuestion, Option, Question
-from agent_host.client.runs import Delta, Run, RunResult
+from agent_host.client.runs import Delta, Following, Run, RunResult
 
 __all__ = [
     "AgentHostClient",
     "Answer",
     "Delta",
+    "Following",
     "HostError",
     "HostGone",
     "OnQuestion",

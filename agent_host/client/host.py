@@ -24,7 +24,7 @@ from agent_host.client.questions import (
     question_of_ask,
     question_of_message,
 )
-from agent_host.client.runs import Delta, Run
+from agent_host.client.runs import Delta, Following, Run
 
 HOST_COMMAND = (sys.executable, "-m", "agent_host", "serve", "--stdio")
 CAPABILITIES: JsonObject = {
@@ -74,6 +74,7 @@ class AgentHostClient:
         self._on_notification = on_notification
         self._documents = Documents()
         self._runs: dict[str, Run] = {}
+        self._following: dict[str, Following] = {}
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         self._connection = Connection(process.stdout, process.stdin, self._answer, self._hear)
 
@@ -158,6 +159,29 @@ class AgentHostClient:
         run = self._runs[run_id] = Run(self._connection, run_id, future)
         await self._connection.drain()
         return run
+
+    @asynccontextmanager
+    async def follow(
+        self, session_id: str, *, cursor: str | None = None, after: Delta | None = None
+    ) -> "AsyncGenerator[Following]":
+        """A session that another host runs: what it has said since a place, then what it says.
+
+        The place is a cursor of `agent/session/load` or the last delta that is known; else it is
+        the beginning. Raises HostError or HostGone.
+        """
+        seen = after and {"runId": after.run_id, "seq": after.seq}
+        wished = {"sessionId": session_id, "cursor": cursor, "after": seen}
+        following = self._following[session_id] = Following()
+        params = {key: value for key, value in wished.items() if value is not None}
+        try:
+            answered = as_object(await self.request("agent/session/attach", params))
+            following.run_id = as_text(answered.get("runId")) or None
+            yield following
+        finally:
+            self._following.pop(session_id, None)
+            following.end()
+            with contextlib.suppress(HostError, HostGone):
+                await self.request("agent/session/detach", {"sessionId": session_id})
 
     async def request(self, method: str, params: object = None) -> object:
         """Any request. Cancelling it withdraws it. Raises HostError or HostGone."""
@@ -258,8 +282,15 @@ class AgentHostClient:
         if method == "agent/delta":
             delta = Delta.of(params)
             run = self._runs.get(delta.run_id)
+            following = self._following.get(delta.session_id)
             if run is not None:
                 run.put(delta)
+            elif following is not None:
+                following.put(delta)
+        elif method == "agent/session/detached":
+            following = self._following.get(as_text(params.get("sessionId")))
+            if following is not None:
+                following.end(as_text(params.get("reason")))
         if self._on_notification is not None:
             self._on_notification(method, params)
 
@@ -295,6 +326,8 @@ class AgentHostClient:
             how = "closed its output" if ended is None else f"ended with code {ended}"
             tail = f": {self._stderr[-1]}" if self._stderr else "."
             self._connection.fail(HostGone(f"The host {how}{tail}"))
+            for following in self._following.values():
+                following.end(f"The host {how}{tail}")
 
     async def _listen(self) -> None:
         """Drain stderr, so that a host that logs much never stands still."""

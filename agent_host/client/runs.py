@@ -13,7 +13,10 @@ from agent_host.client.json_values import JsonObject, as_object, as_objects, as_
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One step of a run. `data` is the delta's JSON, `kind` included; `raw` all of the message."""
+    """One step of a run. `data` is the delta's JSON, `kind` included; `raw` all of the message.
+
+    Of the past, one delta may stand for several: those numbered `seq` to `through`.
+    """
 
     session_id: str
     run_id: str
@@ -22,6 +25,7 @@ class Delta:
     origin: JsonObject
     data: JsonObject
     raw: JsonObject
+    through: int = 0
 
     @classmethod
     def of(cls, params: JsonObject) -> "Delta":
@@ -31,6 +35,7 @@ class Delta:
             session_id=as_text(params.get("sessionId")),
             run_id=as_text(params.get("runId")),
             seq=as_whole(params.get("seq")),
+            through=as_whole(params.get("through") or params.get("seq")),
             kind=as_text(data.get("kind")),
             origin=as_object(params.get("origin")),
             data=data,
@@ -85,7 +90,7 @@ class Run:
     @property
     def deltas(self) -> AsyncIterator[Delta]:
         """The deltas that were not taken yet, as they come."""
-        return self._take()
+        return _taken(self._queue)
 
     async def result(self) -> RunResult:
         """Wait for the end. Raises HostError when the run could not begin, or HostGone."""
@@ -99,7 +104,35 @@ class Run:
         """For the client: one more delta has come."""
         self._queue.put_nowait(delta)
 
-    async def _take(self) -> AsyncIterator[Delta]:
-        while (delta := await self._queue.get()) is not None:
-            yield delta
-        self._queue.put_nowait(None)  # so that looking again ends too
+
+class Following:
+    """A session that is followed; made by `AgentHostClient.follow`.
+
+    `run_id` is the run that went on when all of the past had come, `reason` why the host has
+    ended it, if it has.
+    """
+
+    def __init__(self) -> None:
+        self.run_id: str | None = None
+        self.reason: str | None = None
+        self._queue: asyncio.Queue[Delta | None] = asyncio.Queue()
+
+    @property
+    def deltas(self) -> AsyncIterator[Delta]:
+        """The deltas that were not taken yet, as they come, until it is followed no more."""
+        return _taken(self._queue)
+
+    def put(self, delta: Delta) -> None:
+        """For the client: one more delta has come."""
+        self._queue.put_nowait(delta)
+
+    def end(self, reason: str | None = None) -> None:
+        """For the client: no more will come."""
+        self.reason = self.reason or reason
+        self._queue.put_nowait(None)
+
+
+async def _taken(queue: "asyncio.Queue[Delta | None]") -> AsyncIterator[Delta]:
+    while (delta := await queue.get()) is not None:
+        yield delta
+    queue.put_nowait(None)  # so that looking again ends too

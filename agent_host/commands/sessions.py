@@ -1,4 +1,4 @@
-"""`agent-host sessions`: kept sessions, listed, shown, exported, imported, renamed, deleted."""
+"""`agent-host sessions`: kept sessions: listed, shown, followed, exported, renamed, deleted..."""
 
 import argparse
 import asyncio
@@ -6,15 +6,17 @@ import os
 import sys
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.following import exit_code, follow
 from agent_host.commands.terminal import Screen, screen_and_side
-from agent_host.core.events import Ended, Text, ToolFinished
+from agent_host.core.events import Delta, Ended, Text, ToolFinished
 from agent_host.core.model import TextPart
 from agent_host.core.records import SessionQuery, SessionStore, StoreProblem
+from agent_host.session.trail import Trail
 from agent_host.settings import load_settings, session_store, state_dirs
 
 Work = Callable[[SessionStore, Screen, argparse.Namespace], Awaitable[None]]
@@ -28,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing.set_defaults(work=_list)
     for name, purpose, work in (
         ("show", "print what was said and done", _show),
+        ("follow", "print its last run, also while it goes on elsewhere, until it ends", _follow),
         ("export", "print a session as JSON lines", _export),
         ("delete", "remove a session and everything of it", _delete),
     ):
@@ -104,18 +107,33 @@ async def _show(store: SessionStore, screen: Screen, options: argparse.Namespace
                 said = prompts.get(stored.run_id, ())
                 words = "\n".join(part.text for part in said if isinstance(part, TextPart))
                 screen.line(f"> {words}", "cyan")
-            match stored.delta:
-                case Text(text):
-                    screen.write(text)
-                case ToolFinished(_, status, summary):
-                    screen.line(f"  {status}: {summary}", "dim")
-                case Ended(status, reason):
-                    screen.line(f"[{status}{f': {reason}' if reason else ''}]", "dim")
-                case _:
-                    pass
+            _print(screen, stored.delta)
         if not page.more:
             return
         cursor = page.cursor
+
+
+async def _follow(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:
+    runs = await store.runs(options.session)
+    cursor = await store.place(options.session, runs[-1].run_id, 0) if runs else None
+    async with aclosing(Trail(store, options.session, cursor=cursor).follow()) as hearing:
+        async for heard in hearing:
+            for stored in heard.deltas:
+                _print(screen, stored.delta)
+            if heard.all and heard.run_id is None:
+                return
+
+
+def _print(screen: Screen, delta: Delta) -> None:
+    match delta:
+        case Text(text):
+            screen.write(text)
+        case ToolFinished(_, status, summary):
+            screen.line(f"  {status}: {summary}", "dim")
+        case Ended(status, reason):
+            screen.line(f"[{status}{f': {reason}' if reason else ''}]", "dim")
+        case _:
+            pass
 
 
 async def _export(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:

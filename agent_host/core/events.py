@@ -144,7 +144,9 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    status: RunStatus
+    """`interrupted` is only ever told of a run whose host is gone: nobody ended it."""
+
+    status: RunStatus | Literal["interrupted"]
     reason: str | None = None
     exit_code: int | None = None
     signal: str | None = None

@@ -282,6 +282,10 @@ class SessionStore(Protocol):
         """A page of past deltas; shorter than `limit` when they are large."""
         ...
 
+    async def place(self, session_id: str, run_id: str, seq: int) -> str:
+        """The cursor that goes on after that delta of a run, also within a text kept as one."""
+        ...
+
     async def history(self, session_id: str) -> tuple[JsonObject, ...]:
         """What was remembered since the last boundary, in order."""
         ...

@@ -30,7 +30,7 @@ def load_answer(
     page: DeltaPage, cut_short: Sequence[EditRecord] = ()
 ) -> wire_session.LoadSessionAnswer:
     return wire_session.LoadSessionAnswer(
-        deltas=[_delta(stored) for stored in page.deltas],
+        deltas=[stored_delta(stored) for stored in page.deltas],
         runs=[_run(run) for run in page.runs],
         cut_short=[_cut_short(edit) for edit in cut_short] or None,
         cursor=page.cursor,
@@ -84,11 +84,12 @@ def _entry(entry: SessionEntry) -> wire_session.SessionWire:
     )
 
 
-def _delta(stored: StoredDelta) -> AgentDelta:
+def stored_delta(stored: StoredDelta) -> AgentDelta:
     return AgentDelta(
         session_id=stored.session_id,
         run_id=stored.run_id,
         seq=stored.seq,
+        through=stored.through if stored.through > stored.seq else None,
         origin=origin(stored.origin),
         delta=delta(stored.delta),
     )

@@ -33,6 +33,8 @@ class SessionMethods:
         on("agent/session/delete", wire_session.SessionParams, self._delete)
         on("agent/session/compact", wire_session.CompactSessionParams, self._compact)
         on("agent/session/revert", wire_session.RevertParams, self._revert)
+        on("agent/session/attach", wire_session.AttachParams, self._attach)
+        on("agent/session/detach", wire_session.SessionParams, self._detach)
 
     async def _list(self, params: wire_session.ListSessionsParams) -> Told:
         library = await self._library()
@@ -66,3 +68,13 @@ class SessionMethods:
         library = await self._library()
         reverted = await library.revert(params.run_id, params.session_id, params.uris)
         return convert_session.revert_answer(reverted)
+
+    async def _attach(self, params: wire_session.AttachParams) -> Told:
+        follows = (await self._library()).follows
+        after = (params.after.run_id, params.after.seq) if params.after else None
+        attached = await follows.attach(params.session_id, params.cursor, after)
+        return wire_session.AttachAnswer(cursor=attached.cursor, run_id=attached.run_id)
+
+    async def _detach(self, params: wire_session.SessionParams) -> Told:
+        follows = (await self._library()).follows
+        return wire_session.DetachAnswer(detached=follows.detach(params.session_id))

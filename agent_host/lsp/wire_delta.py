@@ -189,10 +189,10 @@ class DiffDelta(Told):
 
 
 class EndedDelta(Told):
-    """Always the last, exactly once."""
+    """Always the last, exactly once. `interrupted`: its host is gone; told by attach only."""
 
     kind: Literal["ended"] = "ended"
-    status: Status
+    status: Literal["completed", "stopped", "failed", "limit", "refused", "interrupted"]
     reason: str | None = None
     exit_code: int | None = None
     signal: str | None = None
@@ -221,10 +221,14 @@ DeltaWire = Annotated[
 
 
 class AgentDelta(Told):
-    """`seq` counts from 1 in each run, without gaps."""
+    """`seq` counts from 1 in each run, without gaps.
+
+    Of the past, several texts may come as one: then it stands for `seq` to `through`.
+    """
 
     session_id: str
     run_id: str
     seq: int
+    through: int | None = None
     origin: OriginWire
     delta: DeltaWire

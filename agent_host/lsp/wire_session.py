@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agent_host.lsp.wire_base import Id, Name, Params, Text, Told, Whole
+from agent_host.lsp.wire_base import Id, Index, Name, Params, Text, Told, Whole
 from agent_host.lsp.wire_delta import AgentDelta
 
 StoredStatusWire = Literal[
@@ -59,6 +59,41 @@ class RevertParams(Params):
     run_id: Id
     session_id: Id | None = None
     uris: list[Name] | None = None
+
+
+class Seen(Params):
+    """The last delta of a run that the editor has."""
+
+    run_id: Id
+    seq: Index
+
+
+class AttachParams(Params):
+    """From where on: `cursor` of a page, or `after` a delta; else from the beginning."""
+
+    session_id: Id
+    cursor: str | None = None
+    after: Seen | None = None
+
+
+class AttachAnswer(Told):
+    """Everything up to now has been sent. `runId`: the run that goes on elsewhere."""
+
+    cursor: str
+    run_id: str | None = None
+
+
+class DetachAnswer(Told):
+    """False: it was not attached."""
+
+    detached: bool
+
+
+class DetachedParams(Told):
+    """The host has ended an attachment; `reason` is a sentence."""
+
+    session_id: str
+    reason: str
 
 
 class SessionWire(Told):

@@ -17,6 +17,7 @@ from agent_host.core.records import (
     SessionRecord,
     SessionStore,
 )
+from agent_host.session.follows import Follows
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
 from agent_host.session.settling import Settler
@@ -38,6 +39,7 @@ class Library:
     new_id: Callable[[], str]
     workspace: Callable[[], str]
     forget: Callable[[str], Awaitable[None]]
+    follows: Follows
 
     async def list(self, text: str, cursor: str | None, limit: int, *, all: bool) -> SessionPage:  # noqa: A002
         """Newest first; of this workspace, or with `all` of every one."""

@@ -142,6 +142,11 @@ class SessionManager:
         session = self._sessions.get(session_id)
         return session is not None and session.pending.remove(waiting_id)
 
+    def has_begun(self, run_id: str) -> bool:
+        """Whether that run is one of this host: then its deltas are told as they happen."""
+        ticket = self._tickets.get(run_id)
+        return ticket is not None and ticket.run is not None
+
     def status(self) -> tuple[SessionStatus, ...]:
         """What goes on in each session."""
         return tuple(session.status for session in self._sessions.values())

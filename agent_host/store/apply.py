@@ -5,6 +5,7 @@ merged into rows.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -189,9 +190,7 @@ class Batch:
             self._connection.execute(insert(events), fresh)
         if rows:
             last = rows[-1]
-            self.tails[run_id] = Row(
-                last.seq, last.through, last.at, last.origin, last.delta, stored=True
-            )
+            self.tails[run_id] = replace(last, stored=True)
 
     def _remember(self, write: Remember) -> None:
         items: list[str | None] = [*write.items]

@@ -13,12 +13,19 @@ from agent_host.store import codec
 ROW_CHARACTERS = 16_384
 """A text row is not added to beyond this; each batch rewrites the row that it adds to."""
 
+SIZES = "sizes"
+"""The key of `Row.sizes` in a row's body, beside the delta's own."""
+
 Mergeable = Text | Reasoning | ToolOutput
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of events; `stored` when the table has an earlier state of it."""
+    """One row of events; `stored` when the table has an earlier state of it.
+
+    `sizes` are the characters of each delta that was merged into it, so that whoever has read some
+    of them can go on after those.
+    """
 
     seq: int
     through: int
@@ -26,6 +33,7 @@ class Row:
     origin: Origin
     delta: Delta
     stored: bool = False
+    sizes: tuple[int, ...] = ()
 
     def values(self, run_id: str) -> dict[str, object]:
         """The row's columns."""
@@ -36,8 +44,14 @@ class Row:
             "kind": codec.delta_kind(self.delta),
             "at": self.at,
             "origin": codec.encode(self.origin),
-            "body": codec.encode(self.delta),
+            "body": self._body(),
         }
+
+    def _body(self) -> str:
+        body = codec.encode(self.delta)
+        if len(self.sizes) < 2:
+            return body
+        return f'{body[:-1]},"{SIZES}":{codec.dumps(self.sizes)}}}'
 
 
 def merged(
@@ -76,6 +90,7 @@ class _Growing:
         self._through = row.through
         self._parts: list[str] = []
         self._size = len(row.delta.text) if isinstance(row.delta, Mergeable) else 0
+        self._sizes = list(row.sizes) or [self._size]
 
     def takes(self, numbered: NumberedDelta) -> bool:
         row, delta = self._row, numbered.delta
@@ -89,6 +104,7 @@ class _Growing:
         if isinstance(numbered.delta, Mergeable):
             self._parts.append(numbered.delta.text)
             self._size += len(numbered.delta.text)
+            self._sizes.append(len(numbered.delta.text))
             self._through = numbered.seq
             self.changed = True
 
@@ -96,4 +112,5 @@ class _Growing:
         if not self._parts or not isinstance(self._row.delta, Mergeable):
             return self._row
         text = "".join([self._row.delta.text, *self._parts])
-        return replace(self._row, through=self._through, delta=replace(self._row.delta, text=text))
+        delta = replace(self._row.delta, text=text)
+        return replace(self._row, through=self._through, delta=delta, sizes=tuple(self._sizes))

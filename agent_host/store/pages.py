@@ -5,12 +5,15 @@ A cursor stays good while the session grows: a text row that grew is continued w
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 from sqlalchemy import Connection, or_, select
 
+from agent_host.core.errors import RunNotFound
 from agent_host.core.records import DeltaPage, StoredDelta
+from agent_host.store import codec
 from agent_host.store.cursor import InSession, to_text
-from agent_host.store.merge import Mergeable
+from agent_host.store.merge import SIZES, Mergeable
 from agent_host.store.query import run
 from agent_host.store.rows import stored_delta
 from agent_host.store.schema import events, runs
@@ -64,6 +67,36 @@ def page(
             break
     started = tuple(run(connection, run_id, alive) for run_id in begun)
     return DeltaPage(tuple(deltas), started, to_text(place), more)
+
+
+def place_after(connection: Connection, session_id: str, run_id: str, seq: int) -> InSession:
+    """The place after a delta of a run; raises RunNotFound."""
+    here = (runs.c.session_id == session_id, runs.c.run_id == run_id)
+    ordinal = connection.execute(select(runs.c.ordinal).where(*here)).scalar()
+    if ordinal is None:
+        raise RunNotFound("The session has no run of that id.", runId=run_id)
+    statement = (
+        select(events)
+        .where(events.c.run_id == run_id, events.c.seq <= seq)
+        .order_by(events.c.seq.desc())
+        .limit(1)
+    )
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        return InSession(ordinal, 0, 0, 0)
+    sizes = _sizes(row["body"])[: seq - row["seq"] + 1]
+    delta = stored_delta(row, session_id).delta
+    if seq >= row["through"]:
+        known = len(delta.text) if isinstance(delta, Mergeable) else 0
+        return InSession(ordinal, row["seq"], row["through"], known)
+    if not sizes:  # a row of an import: better some of it twice than some of it never
+        return InSession(ordinal, row["seq"] - 1, row["seq"] - 1, 0)
+    return InSession(ordinal, row["seq"], seq, sum(sizes))
+
+
+def _sizes(body: str) -> list[int]:
+    value = cast("dict[str, list[int]]", codec.loads(body))
+    return value.get(SIZES, [])
 
 
 def _runs_from(

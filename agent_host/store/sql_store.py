@@ -182,6 +182,10 @@ class SqlStore:
         """See SessionStore."""
         return await self._read(lambda store: store.load(session_id, cursor, limit))
 
+    async def place(self, session_id: str, run_id: str, seq: int) -> str:
+        """See SessionStore."""
+        return await self._read(lambda store: store.place(session_id, run_id, seq))
+
     async def history(self, session_id: str) -> tuple[JsonObject, ...]:
         """See SessionStore."""
         return await self._read(lambda store: store.history(session_id))

@@ -24,7 +24,7 @@ from agent_host.core.records import (
 )
 from agent_host.store import changes, edit_rows, pages, query
 from agent_host.store.apply import Batch
-from agent_host.store.cursor import session_place
+from agent_host.store.cursor import session_place, to_text
 from agent_host.store.engine import Database
 from agent_host.store.failure import DatabaseFailed
 from agent_host.store.host import this_host
@@ -119,6 +119,12 @@ class OpenedStore:
         place = session_place(cursor)
         return self._of(
             session_id, lambda c: pages.page(c, session_id, place, limit, self._alive(c))
+        )
+
+    def place(self, session_id: str, run_id: str, seq: int) -> str:
+        """The cursor after a delta."""
+        return self._of(
+            session_id, lambda c: to_text(pages.place_after(c, session_id, run_id, seq))
         )
 
     def history(self, session_id: str) -> tuple[JsonObject, ...]:

@@ -45,6 +45,7 @@ def library(on: Stage) -> Library:
         lambda: "id",
         lambda: "w",
         _forgotten,
+        None,  # type: ignore[arg-type]
     )
 
 

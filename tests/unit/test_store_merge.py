@@ -85,6 +85,9 @@ def test_rows_say_what_was_said_whatever_the_batches(
         expected = row.through + 1
         if isinstance(row.delta, Mergeable):
             assert len(row.delta.text) <= MOST
+            merged_sizes = row.sizes or (len(row.delta.text),)
+            assert sum(merged_sizes) == len(row.delta.text)
+            assert len(merged_sizes) == row.through - row.seq + 1
     assert expected == len(told) + 1
     assert table == stored([told])
 
