@@ -36,6 +36,8 @@ METHODS = (
     "agent/session/delete",
     "agent/session/compact",
     "agent/session/revert",
+    "agent/session/attach",
+    "agent/session/detach",
 )
 RUNTIMES = ("sdk",)
 
