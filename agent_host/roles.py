@@ -14,7 +14,15 @@ from types import MappingProxyType
 from agent_host.core.errors import RoleBroken, RoleNotFound
 from agent_host.core.model import Role, RoleProblem
 from agent_host.fields.front_matter import FrontMatter, read_front_matter
-from agent_host.fields.reader import Fields, ParseRules, Problem, hint, limits_of, rules_of
+from agent_host.fields.reader import (
+    Fields,
+    ParseRules,
+    Problem,
+    effort_of,
+    hint,
+    limits_of,
+    rules_of,
+)
 from agent_host.fields.yaml_source import YamlError
 
 WORKSPACE_FOLDER = Path(".agent", "rules", "roles")
@@ -208,6 +216,7 @@ def _role_of(
         skills=_skills(capabilities),
         programs=_programs(capabilities.mapping("tools")),
         limits=limits_of(fields.mapping("limits")),
+        effort=effort_of(fields),
         rules=rules_of(fields, source, parse_rules),
         may_call=_may_call(fields),
         knows=_knows(fields),

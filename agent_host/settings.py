@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 import platformdirs
 
-from agent_host.core.model import JsonObject, Limits, RuntimeOptions
+from agent_host.core.model import Effort, JsonObject, Limits, RuntimeOptions
 from agent_host.core.permission import Rule
 from agent_host.credentials import VENDORS
 from agent_host.fields.reader import (
@@ -21,6 +21,7 @@ from agent_host.fields.reader import (
     Located,
     ParseRules,
     Problem,
+    effort_of,
     hint,
     limits_of,
     located,
@@ -86,6 +87,7 @@ class Settings:
     role: str = "coder"
     runtime: str | None = None
     limits: Limits = DEFAULT_LIMITS
+    effort: Effort | None = None
     rules: tuple[Rule, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: _NO_TEXTS)
     trust: Trust = "ask"
@@ -212,6 +214,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "AGENT_HOST_TITLE_MODEL": ("titleModel",),
         "AGENT_HOST_ROLE": ("role",),
         "AGENT_HOST_RUNTIME": ("runtime",),
+        "AGENT_HOST_EFFORT": ("effort",),
         "AGENT_HOST_TRUST": ("trust",),
         "AGENT_HOST_SAVE": ("save",),
         "AGENT_HOST_STORE": ("store",),
@@ -274,6 +277,7 @@ def _apply(
         role=source.text("role") or below.role,
         runtime=source.text("runtime") or below.runtime,
         limits=_limits_over(below.limits, limits_of(source.mapping("limits"))),
+        effort=effort_of(source) or below.effort,
         rules=(*below.rules, *rules_of(source, layer.where, parse_rules)),
         env=MappingProxyType({**below.env, **_env(source.mapping("env"))}),
         trust=_trust(source) or below.trust,

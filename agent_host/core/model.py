@@ -41,7 +41,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image; `data` is base64."""
+    """An image, or a document to look at (`application/pdf`); `data` is base64."""
 
     media_type: str
     data: str
@@ -127,6 +127,21 @@ def _sum_of_costs(one: Usage, other: Usage) -> float | None:
     return one.cost_usd if one.requests else other.cost_usd
 
 
+Effort = Literal["none", "low", "medium", "high", "max"]
+"""How much a model is to think before it answers; not every model has every step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How the model is asked; None is the vendor's default.
+
+    `output_schema` is a JSON Schema object that the final answer is to follow.
+    """
+
+    effort: Effort | None = None
+    output_schema: JsonObject | None = None
+
+
 # ---- roles
 
 
@@ -146,6 +161,7 @@ class Role:
     skills: frozenset[str] = frozenset()
     programs: frozenset[str] = frozenset()
     limits: Limits = Limits()
+    effort: Effort | None = None
     rules: tuple[Rule, ...] = ()
     may_call: tuple[str, ...] = ()
     runtime: str | None = None
@@ -216,6 +232,7 @@ class RunRequest:
     cwd: str | None = None
     context: tuple[ResourcePart, ...] = ()
     limits: Limits = Limits()
+    options: ModelOptions = ModelOptions()
     stream: bool = True
     progress_token: str | int | None = None
 

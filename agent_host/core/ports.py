@@ -4,7 +4,7 @@ Each has a fake in tests/fakes.py that passes the same contract tests as the rea
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_host.core.actions import (
@@ -24,6 +24,7 @@ from agent_host.core.model import (
     JsonObject,
     LimitName,
     Limits,
+    ModelOptions,
     PromptPart,
     Role,
     RunStatus,
@@ -108,6 +109,7 @@ class RuntimeRequest:
     history: tuple[JsonObject, ...]
     limits: Limits
     cwd: str
+    options: ModelOptions = field(default_factory=ModelOptions)
     take_steering: Callable[[], tuple[PromptPart, ...]] = _nothing_said
     purpose: Literal["answer", "compact"] = "answer"
 

@@ -9,12 +9,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeGuard
+from typing import Literal, Protocol, TypeGuard, cast, get_args
 
-from agent_host.core.model import Limits
+from agent_host.core.model import Effort, Limits
 from agent_host.core.permission import Rule
 
 Scalar = str | int | float | bool | None
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 _NOTHING: Mapping[str, "Located"] = MappingProxyType({})
 
 
@@ -176,6 +177,11 @@ class Fields:
 
     def _dotted(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
+
+
+def effort_of(fields: Fields) -> Effort | None:
+    """The key `effort`, the same in roles and in settings."""
+    return cast("Effort | None", fields.choice("effort", EFFORTS))
 
 
 def limits_of(fields: Fields) -> Limits:

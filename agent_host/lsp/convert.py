@@ -35,6 +35,7 @@ from agent_host.core.model import (
     JsonObject,
     Limits,
     ModelInfo,
+    ModelOptions,
     Origin,
     PromptPart,
     ResourcePart,
@@ -77,6 +78,7 @@ def run_request(params: wire.RunParams, code_points: CodePoints) -> RunRequest:
         cwd=params.cwd,
         context=tuple(_resource(item, code_points) for item in params.context or ()),
         limits=_limits(params.limits),
+        options=ModelOptions(params.effort, params.output_schema),
         stream=params.stream is not False,
         progress_token=params.work_done_token,
     )

@@ -46,9 +46,9 @@ class TextPartWire(Params):
 
 
 class ImagePartWire(Params):
-    """`data` is base64."""
+    """An image, or a document of `mediaType` application/pdf; `data` is base64."""
 
-    type: Literal["image"]
+    type: Literal["image", "document"]
     media_type: Name
     data: str
 
@@ -76,7 +76,7 @@ PartWire = Annotated[
     Discriminator(
         _tag,
         custom_error_type="part",
-        custom_error_message="Input should be a string or a part of type text, image or resource",
+        custom_error_message="Input should be text, or a part: text, image, document or resource",
     ),
 ]
 
@@ -128,6 +128,8 @@ class RunParams(Params):
     cwd: Name | None = None
     context: list[ContextItem] | None = None
     limits: LimitsWire | None = None
+    effort: Literal["none", "low", "medium", "high", "max"] | None = None
+    output_schema: dict[str, object] | None = None
     stream: bool | None = None
     work_done_token: Token | None = None
 

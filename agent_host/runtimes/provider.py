@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_host.core.errors import AgentHostError
-from agent_host.core.model import ToolSpec, Usage
+from agent_host.core.model import ModelOptions, ToolSpec, Usage
 from agent_host.runtimes.conversation import Item
 
 Finish = Literal["stop", "length", "refused"]
@@ -34,6 +34,7 @@ class ModelAsk:
     cwd: str
     turn: int
     attempt: int
+    options: ModelOptions = field(default_factory=ModelOptions)
     purpose: Literal["turn", "aside"] = "turn"
 
     @property

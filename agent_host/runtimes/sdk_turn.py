@@ -57,6 +57,7 @@ class Asker:
             cwd=request.cwd,
             turn=turn,
             attempt=0,
+            options=request.options,
         )
         return await self._persist(ask)
 
@@ -74,6 +75,7 @@ class Asker:
             cwd=request.cwd,
             turn=0,
             attempt=0,
+            options=replace(request.options, output_schema=None),
             purpose="aside",
         )
         answer = await self._persist(ask)

@@ -7,7 +7,7 @@ session, the session before the role, the role before the settings.
 import os
 import platform
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.guidance import GuidanceSource
@@ -72,6 +72,10 @@ class Planner:
             history=tuple(session.history),
             limits=limits,
             cwd=cwd,
+            options=replace(
+                request.options,
+                effort=request.options.effort or role.effort or settings.effort,
+            ),
             stream=request.stream,
             progress_token=request.progress_token,
         )

@@ -29,6 +29,7 @@ from agent_host.core.model import (
     JsonObject,
     LimitName,
     Limits,
+    ModelOptions,
     Origin,
     PromptPart,
     Role,
@@ -74,6 +75,7 @@ class Plan:
     history: tuple[JsonObject, ...]
     limits: Limits
     cwd: str
+    options: ModelOptions = field(default_factory=ModelOptions)
     stream: bool = True
     progress_token: str | int | None = None
     said: tuple[PromptPart, ...] = ()
@@ -257,6 +259,7 @@ class Run:
                 history=plan.history,
                 limits=plan.limits,
                 cwd=plan.cwd,
+                options=plan.options,
                 take_steering=self._take_steering,
                 purpose=plan.purpose,
             )

@@ -31,11 +31,11 @@ BAD_RUNS: tuple[tuple[object, str], ...] = (
     ({"prompt": []}, "prompt: Input should say something."),
     (
         {"prompt": [5]},
-        "prompt[0]: Input should be a string or a part of type text, image or resource.",
+        "prompt[0]: Input should be text, or a part: text, image, document or resource.",
     ),
     (
         {"prompt": [{"type": "sound"}]},
-        "prompt[0]: Input should be a string or a part of type text, image or resource.",
+        "prompt[0]: Input should be text, or a part: text, image, document or resource.",
     ),
     ({"prompt": [{"type": "image", "data": ""}]}, "prompt[0].mediaType: Field required."),
     ({"prompt": [{"type": "text", "text": "x", "a": 1}]}, "prompt[0].a: there is no such key."),

@@ -15,6 +15,7 @@ _TOP = (
 _BLOCKS = {
     "text": "type text cache_control citations",
     "image": "type source cache_control",
+    "document": "type source cache_control title context citations",
     "tool_use": "type id name input cache_control",
     "tool_result": "type tool_use_id content is_error cache_control",
     "thinking": "type thinking signature",
@@ -174,7 +175,7 @@ class AnthropicVendor(VendorServer):
         kind = block.get("type")
         need(kind in _BLOCKS, f"{where}: unknown block {kind}")
         only(block, _BLOCKS[kind], where)
-        users = kind in ("text", "image", "tool_result")
+        users = kind in ("text", "image", "document", "tool_result")
         agents = kind in ("text", "tool_use", "thinking", "redacted_thinking")
         need(users if role == "user" else agents, f"{where}: {kind} may not be in {role} messages")
         match kind:

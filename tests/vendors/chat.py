@@ -8,7 +8,7 @@ from tests.vendors.turns import Turn
 
 _TOP = (
     "model messages tools tool_choice stream stream_options temperature top_p max_tokens stop "
-    "parallel_tool_calls seed"
+    "parallel_tool_calls seed reasoning_effort response_format"
 )
 
 

@@ -185,6 +185,10 @@ def _check_message(item: dict[str, Any], where: str) -> None:
     need(role in ("user", "assistant", "system", "developer"), f"{where}: bad role {role}")
     if isinstance(content, str):
         return
-    known = ("output_text", "refusal") if role == "assistant" else ("input_text", "input_image")
+    known = (
+        ("output_text", "refusal")
+        if role == "assistant"
+        else ("input_text", "input_image", "input_file")
+    )
     for part in content:
         need(part["type"] in known, f"{where}: invalid content {part['type']} for role {role}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import anthropic
 import httpx2
 
-from agent_host.core.model import ImagePart, TextPart, ToolSpec, Usage
+from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec, Usage
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import (
     AgentSaid,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ContentBlock,
         MessageDeltaUsage,
         MessageParam,
+        OutputConfigParam,
         RawContentBlockDelta,
         RawMessageStreamEvent,
         TextBlockParam,
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 _VENDOR = Vendor("Anthropic", ("ANTHROPIC_API_KEY",))
 _URL = "https://api.anthropic.com"
 _CACHE = {"type": "ephemeral"}
+_ADAPTIVE = (4, 6)
+"""From this version on a model settles by itself how much it thinks, steered by an effort."""
+_BUDGET = {"low": 2048, "medium": 8192, "high": 16_384, "max": 28_672}
+"""Tokens of thinking for the models before, all of them below the most tokens of an answer."""
 _STATUS_OF_TYPE = {
     "authentication_error": 401,
     "permission_error": 403,
@@ -88,7 +93,8 @@ class AnthropicProvider:
                 return await self._stream(self._client, ask, emit)
             except anthropic.BadRequestError as error:
                 # Which models think in which way is known to the vendor only.
-                if ask.name in self._thoughtless or "thinking" not in error.message.lower():
+                thinks = ask.name not in self._thoughtless and ask.options.effort is None
+                if not thinks or "thinking" not in error.message.lower():
                     raise
                 self._thoughtless.add(ask.name)
                 return await self._stream(self._client, ask, emit)
@@ -102,7 +108,8 @@ class AnthropicProvider:
     async def _stream(
         self, client: anthropic.AsyncAnthropic, ask: ModelAsk, emit: Emit
     ) -> ModelAnswer:
-        thinking = None if ask.name in self._thoughtless else _thinking(ask.name)
+        effort = ask.options.effort
+        thinking = None if ask.name in self._thoughtless else _thinking(ask.name, effort)
         stream = await client.messages.create(
             model=ask.name,
             max_tokens=_most_tokens(ask.name),
@@ -110,6 +117,7 @@ class AnthropicProvider:
             messages=messages(ask.items),
             tools=cast("list[ToolParam]", [_tool(s) for s in ask.tools]) or anthropic.omit,
             thinking=anthropic.omit if thinking is None else thinking,
+            output_config=_output(ask) or anthropic.omit,
             stream=True,
         )
         reader = _Reader(ask, emit)
@@ -173,7 +181,8 @@ def _part(part: TextPart | ImagePart) -> dict[str, object]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text if part.text.strip() else ""}
     source = {"type": "base64", "media_type": part.media_type, "data": part.data}
-    return {"type": "image", "source": source}
+    kind = "document" if part.media_type == "application/pdf" else "image"
+    return {"type": kind, "source": source}
 
 
 def _system(instructions: str) -> list[dict[str, object]]:
@@ -203,13 +212,25 @@ def _most_tokens(name: str) -> int:
     return 8192 if generation < (3, 7) else 32_000
 
 
-def _thinking(name: str) -> "ThinkingConfigParam | None":
+def _thinking(name: str, effort: Effort | None) -> "ThinkingConfigParam | None":
     generation = _generation(name)
     if generation < (3, 7):
         return None
-    if generation < (4, 6):
-        return {"type": "enabled", "budget_tokens": 8192}
+    if effort == "none":
+        return {"type": "disabled"}
+    if generation < _ADAPTIVE:
+        return {"type": "enabled", "budget_tokens": _BUDGET[effort or "medium"]}
     return {"type": "adaptive", "display": "summarized"}
+
+
+def _output(ask: ModelAsk) -> "OutputConfigParam":
+    effort, schema = ask.options.effort, ask.options.output_schema
+    output: OutputConfigParam = {}
+    if effort is not None and effort != "none" and _generation(ask.name) >= _ADAPTIVE:
+        output["effort"] = effort
+    if schema is not None:
+        output["format"] = {"type": "json_schema", "schema": dict(schema)}
+    return output
 
 
 # ---- reading the answer

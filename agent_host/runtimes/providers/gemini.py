@@ -16,7 +16,7 @@ from google import genai
 from google.genai import errors, types
 
 from agent_host.core.errors import RuntimeFailed
-from agent_host.core.model import ImagePart, TextPart, ToolSpec, Usage
+from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec, Usage
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import (
     AgentSaid,
@@ -40,6 +40,20 @@ from agent_host.runtimes.trouble import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+_BUDGET: Mapping[Effort, int] = {
+    "none": 0,
+    "low": 1024,
+    "medium": 8192,
+    "high": 16_384,
+    "max": 24_576,
+}
+_LEVEL: Mapping[Effort, types.ThinkingLevel] = {
+    "none": types.ThinkingLevel.MINIMAL,
+    "low": types.ThinkingLevel.LOW,
+    "medium": types.ThinkingLevel.MEDIUM,
+    "high": types.ThinkingLevel.HIGH,
+    "max": types.ThinkingLevel.XHIGH,
+}
 _VENDOR = Vendor("Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
 _URL = "https://generativelanguage.googleapis.com/"
 _TIMEOUT_MS = 600_000
@@ -86,7 +100,8 @@ class GeminiProvider:
             except errors.ClientError as error:
                 # Which models think is known to the vendor only.
                 said = (error.message or "").lower()
-                if error.code != 400 or not self._thinks(ask.name) or "thinking" not in said:
+                thinks = self._thinks(ask.name) and ask.options.effort is None
+                if error.code != 400 or not thinks or "thinking" not in said:
                     raise
                 self._thoughtless.add(ask.name)
                 return await self._stream(self._client, ask, emit)
@@ -97,7 +112,8 @@ class GeminiProvider:
             raise trouble_of_connection(_VENDOR, self._config, reason) from error
 
     async def _stream(self, client: genai.Client, ask: ModelAsk, emit: Emit) -> ModelAnswer:
-        thinks = types.ThinkingConfig(include_thoughts=True) if self._thinks(ask.name) else None
+        thinks = _thinking(ask) if self._thinks(ask.name) else None
+        schema = ask.options.output_schema
         tools = [types.Tool(function_declarations=[_declaration(spec) for spec in ask.tools])]
         stream = await client.aio.models.generate_content_stream(  # pyright: ignore[reportUnknownMemberType] (names an image library that is not there)
             model=ask.name,
@@ -107,6 +123,8 @@ class GeminiProvider:
                 tools=list(tools) if ask.tools else None,
                 automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
                 thinking_config=thinks,
+                response_json_schema=None if schema is None else dict(schema),
+                response_mime_type=None if schema is None else "application/json",
             ),
         )
         reader = _Reader(ask, emit)
@@ -186,6 +204,17 @@ def _part(part: TextPart | ImagePart) -> types.Part:
         return types.Part(text=part.text)
     data = base64.b64decode(part.data)
     return types.Part(inline_data=types.Blob(mime_type=part.media_type, data=data))
+
+
+def _thinking(ask: ModelAsk) -> types.ThinkingConfig:
+    """Older models are told how many tokens to think for, newer ones a level."""
+    effort = ask.options.effort
+    if effort is None:
+        return types.ThinkingConfig(include_thoughts=True)
+    shown = effort != "none"
+    if re.match(r"(models/)?gemini-2\.", ask.name):
+        return types.ThinkingConfig(include_thoughts=shown, thinking_budget=_BUDGET[effort])
+    return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVEL[effort])
 
 
 def _signature(opaque: Opaque | None) -> bytes | None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
     from openai.types.completion_usage import CompletionUsage
+    from openai.types.shared_params import ResponseFormatJSONSchema
 
 _VENDOR = Vendor("The local model server", ("LOCAL_API_KEY",))
 
@@ -76,6 +77,8 @@ class LocalProvider:
             tools=cast("list[ChatCompletionToolParam]", [_tool(s) for s in ask.tools])
             or openai.omit,
             stream=True,
+            reasoning_effort=ask.options.effort or openai.omit,
+            response_format=_format(ask.options.output_schema) or openai.omit,
             stream_options=options if self._counts_tokens else openai.omit,
         )
         reader = _Reader(ask, emit)
@@ -139,7 +142,15 @@ def _part(part: TextPart | ImagePart) -> JsonObject:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     url = f"data:{part.media_type};base64,{part.data}"
+    if part.media_type == "application/pdf":
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": url}}
     return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _format(schema: JsonObject | None) -> "ResponseFormatJSONSchema | None":
+    if schema is None:
+        return None
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 
 def _tool(spec: ToolSpec) -> JsonObject:

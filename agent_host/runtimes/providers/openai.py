@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ResponseOutputMessage,
         ResponseReasoningItem,
         ResponseStreamEvent,
+        ResponseTextConfigParam,
     )
     from openai.types.shared_params import Reasoning
 
@@ -78,14 +79,18 @@ class OpenAIProvider:
     ) -> ModelAnswer:
         reasons = level < _NO_REASONING
         items = [i for i in ask.items if reasons or not isinstance(i, Reasoned)]
-        reasoning: Reasoning = {"summary": "auto"}
+        reasoning: Reasoning = {"summary": "auto"} if level == 0 else {}
+        if ask.options.effort is not None:
+            # What a person asked for is not left out silently: a model that has none refuses.
+            reasoning["effort"] = ask.options.effort
         include: list[ResponseIncludable] = ["reasoning.encrypted_content"]
         stream = await client.responses.create(
             model=ask.name,
             instructions=ask.instructions or openai.omit,
             input=cast("ResponseInputParam", [entry for item in items for entry in _entries(item)]),
             tools=cast("list[FunctionToolParam]", [_tool(s) for s in ask.tools]) or openai.omit,
-            reasoning=reasoning if level == 0 else openai.omit,
+            reasoning=reasoning or openai.omit,
+            text=_format(ask.options.output_schema) or openai.omit,
             include=include if reasons else openai.omit,
             prompt_cache_key=ask.session_id[:64],
             store=False,
@@ -126,7 +131,15 @@ def _part(part: TextPart | ImagePart) -> JsonObject:
     if isinstance(part, TextPart):
         return {"type": "input_text", "text": part.text}
     url = f"data:{part.media_type};base64,{part.data}"
+    if part.media_type == "application/pdf":
+        return {"type": "input_file", "filename": "document.pdf", "file_data": url}
     return {"type": "input_image", "detail": "auto", "image_url": url}
+
+
+def _format(schema: JsonObject | None) -> "ResponseTextConfigParam":
+    if schema is None:
+        return {}
+    return {"format": {"type": "json_schema", "name": "answer", "schema": dict(schema)}}
 
 
 def _tool(spec: ToolSpec) -> JsonObject:
