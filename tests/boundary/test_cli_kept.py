@@ -99,3 +99,21 @@ def test_sessions_are_listed_shown_copied_and_deleted(shell: Shell, tmp_path: Pa
 def test_grants_that_are_not_there_are_said_to_be_not_there(shell: Shell) -> None:
     assert "Nothing is allowed" in shell("grants")
     assert "There is no grant" in shell("grants", "--revoke", "nope", code=1)
+
+
+def test_a_session_is_compacted_and_guidance_is_listed(shell: Shell) -> None:
+    shell("run", "hello", "--model", "scripted/echo")
+    (line, *_) = shell("sessions", "list").splitlines()
+    session = line.split()[0]
+    assert "Compacted: about" in shell("sessions", "compact", session, "--focus", "the greeting")
+    assert "no session" in shell("sessions", "compact", "nobody", code=1).lower()
+    folder = shell.folder / ".agents" / "skills" / "plan"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\ndescription: Plan: first.\n---\nThink.\n")
+    assert "SKILL.md:2" in shell("guidance", code=1)
+    (folder / "SKILL.md").write_text("---\ndescription: Plan first.\n---\nThink.\n")
+    assert "not trusted" in shell("guidance")
+    shell("trust", "--add", ".")
+    told = json.loads(shell("guidance", "--json"))
+    assert [each["name"] for each in told["guidance"]["skills"]] == ["plan"]
+    assert [each["name"] for each in told["prompts"]["prompts"]] == ["compact"]
