@@ -25,7 +25,7 @@ def test_the_model_is_told_and_loads_what_it_needs(hosts: Hosts, vendor: Vendor)
     vendor.plays([calls(*wishes), says("ok")])
     editor = hosts.start(env=vendor.environment)
     listed = editor.request("agent/prompts").result()
-    assert [each["name"] for each in listed["prompts"]] == ["explain"]
+    assert [each["name"] for each in listed["prompts"]] == ["explain", "compact"]
     assert listed["prompts"][0]["argumentHint"] == "<what>"
     guidance = editor.request("agent/guidance").result()
     assert [each["name"] for each in guidance["skills"]] == ["release"]
