@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agent_host.core.errors import RoleBroken, RoleNotFound
-from agent_host.core.model import Role, RoleProblem
+from agent_host.core.model import Callee, Role, RoleProblem
 from agent_host.fields.front_matter import FrontMatter, read_front_matter
 from agent_host.fields.reader import (
     Fields,
@@ -213,7 +213,7 @@ def _role_of(
         sha256=hashlib.sha256(data).hexdigest(),
         model=_model(fields),
         runtime=fields.text("runtime"),
-        skills=_skills(capabilities),
+        skills=_skills(capabilities, "skills"),
         programs=_programs(capabilities.mapping("tools")),
         limits=limits_of(fields.mapping("limits")),
         effort=effort_of(fields),
@@ -236,15 +236,15 @@ def _model(fields: Fields) -> str | None:
     return model
 
 
-def _skills(capabilities: Fields) -> frozenset[str]:
+def _skills(fields: Fields, key: str) -> frozenset[str]:
     skills: set[str] = set()
-    for item in capabilities.texts("skills"):
+    for item in fields.texts(key):
         skill = str(item.value)
         if skill in SKILLS or skill.startswith("mcp:"):
             skills.add(skill)
         else:
             near = hint(skill, SKILLS)
-            capabilities.report("skills", f"has the unknown skill `{skill}`.{near}", item.line)
+            fields.report(key, f"has the unknown skill `{skill}`.{near}", item.line)
     return frozenset(skills)
 
 
@@ -258,15 +258,26 @@ def _programs(tools: Fields) -> frozenset[str]:
     return frozenset(programs)
 
 
-def _may_call(fields: Fields) -> tuple[str, ...]:
-    names: list[str] = []
-    for item in fields.texts("agents"):
-        name = str(item.value)
-        if _NAME.fullmatch(name):
-            names.append(name)
+def _may_call(fields: Fields) -> tuple[Callee, ...]:
+    """`agents`: names of roles, or `{role: name, keeps: [skills]}`."""
+    found = fields.get("agents")
+    if found is None:
+        return ()
+    if found.items is None:
+        fields.report("agents", "must be a list of roles.")
+        return ()
+    callees: dict[str, Callee] = {}
+    for item in found.items:
+        name, keeps = item.value, frozenset[str]()
+        if item.fields is not None:
+            entry = Fields(item, fields.problems, "agents")
+            name, keeps = entry.text("role"), _skills(entry, "keeps")
+            entry.finish()
+        if isinstance(name, str) and _NAME.fullmatch(name.strip()):
+            callees[name.strip()] = Callee(name.strip(), keeps)
         else:
             fields.report("agents", f"has `{name}`, which can't be a role's name.", item.line)
-    return tuple(dict.fromkeys(names))
+    return tuple(callees.values())
 
 
 def _knows(fields: Fields) -> tuple[str, ...] | None:

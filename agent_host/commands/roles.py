@@ -47,7 +47,7 @@ def _role(role: Role) -> dict[str, object]:
         "runtime": role.runtime,
         "skills": sorted(role.skills),
         "programs": sorted(role.programs),
-        "agents": list(role.may_call),
+        "agents": [each.role for each in role.may_call],
     }
 
 

@@ -6,7 +6,7 @@ The answer goes to `answer`, all that happens beside it to `side`; both may be o
 from collections.abc import Callable, Mapping
 
 from agent_host.client import Delta, RunResult
-from agent_host.client.json_values import JsonObject, as_objects, as_text, as_whole
+from agent_host.client.json_values import JsonObject, as_list, as_objects, as_text, as_whole
 from agent_host.commands.terminal import Screen
 
 _MARKS = {"ok": "✓", "denied": "✗ denied:", "failed": "✗ failed:", "stopped": "■ stopped:"}
@@ -38,9 +38,15 @@ class View:
 
     def show(self, delta: Delta) -> None:
         """Draw one delta; kinds that say nothing to a person are skipped."""
-        draw = self._shown.get(delta.kind)
-        if draw is not None:
-            draw(delta.data)
+        draw, data = self._shown.get(delta.kind), delta.data
+        path = [as_text(name) for name in as_list(delta.origin.get("path"))]
+        if draw is None:
+            return
+        if len(path) > 1 and delta.kind == "text":
+            draw = self._reasoning  # what a called agent says is no part of the answer
+        elif len(path) > 1 and delta.kind == "toolCall":
+            data = {**data, "title": f"{'/'.join(path)}: {as_text(data.get('title'))}"}
+        draw(data)
 
     def end(self, result: RunResult) -> None:
         """The last line: how it ended and what it used."""

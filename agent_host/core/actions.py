@@ -101,6 +101,14 @@ class UseSkill:
     file: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CallAgent:
+    """Have another role do a part of the work; it knows nothing but the prompt."""
+
+    role: str
+    prompt: str
+
+
 FileAction = (
     ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
 )
@@ -113,7 +121,7 @@ class ReadDiagnostics:
     path: str
 
 
-SingleAction = FileAction | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill
+SingleAction = FileAction | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill | CallAgent
 """What is judged as one."""
 Action = SingleAction | EditFiles
 

@@ -146,6 +146,14 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Callee:
+    """A role that another may call. `keeps`: skills it has there although its caller lacks them."""
+
+    role: str
+    keeps: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """A Markdown role file, read and found whole. `sha256` is of the file's bytes.
 
@@ -163,7 +171,7 @@ class Role:
     limits: Limits = Limits()
     effort: Effort | None = None
     rules: tuple[Rule, ...] = ()
-    may_call: tuple[str, ...] = ()
+    may_call: tuple[Callee, ...] = ()
     runtime: str | None = None
     knows: tuple[str, ...] | None = None
 

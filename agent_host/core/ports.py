@@ -4,6 +4,7 @@ Each has a fake in tests/fakes.py that passes the same contract tests as the rea
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -85,8 +86,21 @@ class ToolGate(Protocol):
         ...
 
 
+class LimitReached(Exception):
+    """A limit forbids the next call of the model. A runtime lets it pass, after cleaning up."""
+
+    def __init__(self, limit: LimitName, reason: str) -> None:
+        super().__init__(reason)
+        self.limit: LimitName = limit
+        self.reason = reason
+
+
 def _nothing_said() -> tuple[PromptPart, ...]:
     return ()
+
+
+def _unlimited() -> AbstractAsyncContextManager[None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,8 @@ class RuntimeRequest:
     has no ResourcePart left in it: those were read through the gate. `take_steering` gives what
     the user said meanwhile; a runtime that can asks it before each call of the model. `purpose`
     compact: the conversation is to be compacted, and `prompt` says what matters in the summary.
+    `turn` is entered around each call of the model by a runtime that makes them itself: it waits,
+    or raises LimitReached, as the limits want it that all agents of a run share.
     """
 
     session_id: str
@@ -112,6 +128,7 @@ class RuntimeRequest:
     options: ModelOptions = field(default_factory=ModelOptions)
     take_steering: Callable[[], tuple[PromptPart, ...]] = _nothing_said
     purpose: Literal["answer", "compact"] = "answer"
+    turn: Callable[[], AbstractAsyncContextManager[None]] = _unlimited
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +161,10 @@ class Runtime(Protocol):
         ...
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        """Run one prompt. Cancelling the task stops it: it returns only once all of it is gone."""
+        """Run one prompt. Cancelling the task stops it: it returns only once all of it is gone.
+
+        Raises LimitReached as `request.turn` does.
+        """
         ...
 
     async def close(self) -> None:

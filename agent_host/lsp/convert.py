@@ -212,7 +212,7 @@ def roles_answer(found: RoleList) -> wire.RolesAnswer:
                 model=role.model,
                 runtime=role.runtime,
                 skills=sorted(role.skills),
-                may_call=list(role.may_call),
+                may_call=[each.role for each in role.may_call],
             )
             for role in found.roles
         ],

@@ -22,7 +22,7 @@ SKILLS: dict[str, str] = {
     "editor.open": "editor.open",
 }
 """The skill that an action needs. Tools of MCP servers need `mcp` or `mcp:<server>`, and what
-only reads from the host itself needs none."""
+only reads from the host itself needs none. The role itself names the agents that it may call."""
 
 HARMLESS = frozenset({"fs.read", "editor.open"})
 """Skills that a child keeps even if its parent lacks them: they change nothing."""
@@ -30,11 +30,12 @@ HARMLESS = frozenset({"fs.read", "editor.open"})
 
 def offered(role: Role) -> frozenset[str]:
     """The actions whose tools a model with this role is shown."""
-    return frozenset(
-        action
-        for action in ACTIONS
-        if SKILLS.get(action) in role.skills or (action == "terminal.run" and role.programs)
-    )
+    actions = {action for action in ACTIONS if SKILLS.get(action) in role.skills}
+    if role.programs:
+        actions.add("terminal.run")
+    if role.may_call:
+        actions.add("agent.call")
+    return frozenset(actions)
 
 
 def lacking(subject: Subject, role: Role) -> str | None:
@@ -44,6 +45,10 @@ def lacking(subject: Subject, role: Role) -> str | None:
         if {"mcp", server} & role.skills:
             return None
         return f"the role {role.name} has neither the skill mcp nor {server}"
+    if subject.called is not None:
+        if any(callee.role == subject.called for callee in role.may_call):
+            return None
+        return f"the role {role.name} may not call {subject.called}"
     skill = SKILLS[subject.action]
     if skill in role.skills:
         return None
@@ -62,17 +67,17 @@ def _not_among(subject: Subject, role: Role) -> str | None:
     return None
 
 
-def narrowed(child: Role, parent: Role) -> Role:
+def narrowed(child: Role, parent: Role, *, keeps: frozenset[str] = frozenset()) -> Role:
     """The child role under its parent: no write, command or tool that the parent may not do.
 
     Reading is the child's own, unless the parent is denied a path. Deny and ask rules are
-    inherited; allow rules are not.
+    inherited; allow rules are not. `keeps`: skills that the parent's file leaves to the child.
     """
-    skills = {skill for skill in child.skills if _keeps(skill, parent)}
+    skills = {skill for skill in child.skills if skill in keeps or _keeps(skill, parent)}
     if "mcp" in child.skills and "mcp" not in skills:
         skills |= {skill for skill in parent.skills if skill.startswith("mcp:")}
     programs = child.programs
-    if "terminal" not in parent.skills:
+    if "terminal" not in parent.skills | keeps:
         wanted = parent.programs if "terminal" in child.skills else child.programs
         skills.discard("terminal")
         programs = wanted & parent.programs

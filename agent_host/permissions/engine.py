@@ -21,7 +21,7 @@ from agent_host.permissions.subject import GrantKey, Policy, Subject, command_ke
 from agent_host.permissions.verdicts import allow, ask, by_rule, deny, first_match, rules_of
 
 _READING = frozenset({"fs.read", "fs.list", "fs.search"})
-_WITHOUT_TRUST = _READING | {"editor.open"}
+_WITHOUT_TRUST = _READING | {"editor.open", "agent.call"}
 _CHANGING = frozenset({"fs.write", "fs.createDirectory", "fs.delete"})
 
 
@@ -79,7 +79,7 @@ def _from_host(subject: Subject, policy: Policy) -> Decision | None:
 def _canonical(subject: Subject, policy: Policy) -> Decision | None:
     """Refuses what has no sure identity."""
     del policy
-    if subject.external is not None or subject.outside:
+    if subject.external is not None or subject.outside or subject.called is not None:
         return None
     if subject.action == "terminal.run":
         if subject.command is None or subject.command_text is None or subject.cwd is None:
@@ -191,7 +191,8 @@ def _granted(subject: Subject, policy: Policy) -> Decision | None:
 
 
 def _allowed(subject: Subject, policy: Policy) -> Decision | None:
-    target = Target(subject.action, subject.true_path, network=subject.network)
+    path = subject.true_path or subject.called
+    target = Target(subject.action, path, network=subject.network)
     for source, rule in rules_of("allow", policy):
         if matches(rule, target, policy.roots) and _reaches(rule, target, subject, policy):
             return by_rule(source, rule)
@@ -206,6 +207,8 @@ def _reaches(rule: Rule, target: Target, subject: Subject, policy: Policy) -> bo
 
 
 def _default(subject: Subject, policy: Policy) -> Decision:
+    if subject.called is not None:
+        return allow("default", "the role may call it, and all that it does is judged")
     if subject.action in _WITHOUT_TRUST:
         return _default_reading(subject, policy)
     match subject.action:
@@ -235,8 +238,9 @@ def _default_reading(subject: Subject, policy: Policy) -> Decision:
 
 
 def _names(subject: Subject) -> tuple[str, ...]:
-    """The true path, and the path as asked where that is another one."""
-    return tuple(dict.fromkeys(filter(None, (subject.true_path, subject.path))))
+    """The true path, and the path as asked where that is another one; or who is called."""
+    names = (subject.true_path, subject.path, subject.called)
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def remembered_as(subject: Subject, policy: Policy) -> GrantKey | None:
@@ -280,7 +284,7 @@ def _secret(subject: Subject) -> str | None:
 
 def _inside(subject: Subject, policy: Policy) -> bool:
     path = subject.true_path
-    if subject.external is not None or subject.uri is not None:
+    if subject.external is not None or subject.uri is not None or subject.called is not None:
         return True
     if path is None or subject.outside:
         return False

@@ -24,6 +24,7 @@ ACTIONS = (
     "terminal.run",
     "editor.open",
     "skill.use",
+    "agent.call",
 )
 """The actions that we know; those of MCP servers are called `mcp:<server>/<tool>`."""
 
@@ -36,7 +37,10 @@ _WILD = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a rule is held against: one action on one true path, or one part of a command."""
+    """What a rule is held against: one action on one true path, or one part of a command.
+
+    For `agent.call` the path is the name of the role that is called.
+    """
 
     action: str
     path: str | None = None
@@ -50,7 +54,7 @@ def matches(rule: Rule, target: Target, roots: Sequence[str]) -> bool:
         return False
     if rule.effect == "allow" and target.network and not rule.network:
         return False
-    if rule.path is not None and not _path_matches(rule, target.path, roots):
+    if rule.path is not None and not _path_matches(rule, target, roots):
         return False
     return rule.argv is None or _argv_matches(rule, target.argv)
 
@@ -87,9 +91,12 @@ def _program_for_denial(program: str, glob: str) -> str:
     return program if "/" in glob else base(program)
 
 
-def _path_matches(rule: Rule, path: str | None, roots: Sequence[str]) -> bool:
+def _path_matches(rule: Rule, target: Target, roots: Sequence[str]) -> bool:
+    path = target.path
     if path is None or rule.path is None:
         return False
+    if target.action == "agent.call":
+        return fnmatchcase(path, rule.path)
     strict = rule.effect == "allow"
     if rule.path.startswith("/"):
         return glob_matches(rule.path, path, strict=strict)

@@ -36,7 +36,8 @@ class Asking:
 
     `diff`: of a write, unified. `arguments`: of an external tool, as JSON text. `explanation`:
     what the model says about it, shown apart and marked as unchecked. `parts`: of an edit, what
-    may be accepted without the rest.
+    may be accepted without the rest. `agents`: the roles from the run's own agent down to the one
+    that wishes it.
     """
 
     session_id: str
@@ -46,12 +47,14 @@ class Asking:
     arguments: str | None = None
     explanation: str | None = None
     parts: tuple[EditPart, ...] = ()
+    agents: tuple[str, ...] = ()
 
 
 def question_for(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> Question:
     """The question about a subject whose decision is `ask`."""
     body = _body(subject, asking)
-    title = _title(subject, decision, policy, body)
+    who = "/".join(asking.agents) or policy.role.name
+    title = _title(subject, decision, policy, body, who)
     whole = asking.diff or (body if body and visible.visible(body) not in title else None)
     options = _options(subject, decision, policy, show=whole is not None)
     return Question(
@@ -59,7 +62,7 @@ def question_for(subject: Subject, decision: Decision, policy: Policy, asking: A
         asking.run_id,
         asking.call_id,
         title,
-        _detail(subject, decision, policy, asking),
+        _detail(subject, decision, policy, asking, who),
         options,
         asking.diff,
         whole,
@@ -104,8 +107,8 @@ def _visible_parts(asking: Asking) -> tuple[EditPart, ...]:
 # ---- the title
 
 
-def _title(subject: Subject, decision: Decision, policy: Policy, body: str | None) -> str:
-    frame = f"{visible.line(policy.role.name, _NAME_LENGTH)} wants to {_wish(subject)}"
+def _title(subject: Subject, decision: Decision, policy: Policy, body: str | None, who: str) -> str:
+    frame = f"{visible.line(who, _NAME_LENGTH * 2)} wants to {_wish(subject)}"
     shown = _first_change(body) if subject.action == "fs.write" else body
     notes = "".join(f" · {note}" for note in _notes(subject, decision, policy, shown))
     if not shown:
@@ -126,6 +129,8 @@ def _wish(subject: Subject) -> str:
             return f"delete the directory {path} ({_contents(subject)})"
         case action if action in FROM_HOST:
             return f"read {visible.line(subject.uri or '?', _PATH_LENGTH)}"
+        case "agent.call":
+            return f"call the agent {visible.line(subject.called or '?', _NAME_LENGTH)}"
         case action if action in _VERBS:
             return f"{_VERBS[action]} {path}"
         case _:
@@ -165,7 +170,7 @@ def _notes(
 
 
 def _body(subject: Subject, asking: Asking) -> str | None:
-    if subject.action == "terminal.run":
+    if subject.action in {"terminal.run", "agent.call"}:
         return subject.command_text
     return asking.arguments if subject.external is not None else asking.diff
 
@@ -173,12 +178,12 @@ def _body(subject: Subject, asking: Asking) -> str | None:
 # ---- the detail
 
 
-def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> str:
-    lines = [f"**{_inline(policy.role.name)}** wants to {_long_wish(subject)}"]
+def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking, who: str) -> str:
+    lines = [f"**{_inline(who)}** wants to {_long_wish(subject)}"]
     body = _body(subject, asking)
     if body and asking.diff is None:
-        language = "bash" if subject.action == "terminal.run" else "json"
-        lines.append(visible.fenced(body, language))
+        languages = {"terminal.run": "bash", "agent.call": ""}
+        lines.append(visible.fenced(body, languages.get(subject.action, "json")))
     notes = _notes(subject, decision, policy, body)
     why = f"Asked because {decision.reason}."
     if decision.where:

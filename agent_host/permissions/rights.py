@@ -88,5 +88,7 @@ def _ordinary(action: str, policy: Policy) -> Subject:
         program = min(policy.role.programs, default=_NAME)
         command = program if "terminal" not in policy.role.skills else _NAME
         return command_subject(RunCommand(command, root), cwd=root)
+    if action == "agent.call":
+        return Subject(action, called=next((each.role for each in policy.role.may_call), _NAME))
     path = paths.resolve(root, _NAME)
     return Subject(action, path, PathFacts(path, path, "file"))

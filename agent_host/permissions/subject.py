@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, assert_never
 
 from agent_host.core.actions import (
+    CallAgent,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -41,7 +42,8 @@ class Subject:
     wishes for the network. `hidden`: the text to be written holds hidden characters.
     `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what it
     is about, where that is no file; `opened`: the editor has it open. `external`: a tool of an
-    MCP server, `<server>/<tool>`.
+    MCP server, `<server>/<tool>`. `called`: the role of an agent that is called, and then
+    `command_text` is what it is told.
     """
 
     action: str
@@ -58,6 +60,7 @@ class Subject:
     uri: str | None = None
     opened: bool = False
     external: str | None = None
+    called: str | None = None
 
     @property
     def true_path(self) -> str | None:
@@ -142,7 +145,7 @@ class Policy:
         return self.sandbox in STRONG_SANDBOXES
 
 
-def action_name(action: SingleAction) -> str:  # noqa: PLR0911 - one line for each action
+def action_name(action: SingleAction) -> str:  # noqa: C901, PLR0911, PLR0912
     """The name by which rules, roles and people call an action."""
     match action:
         case ReadFile() | ReadDiagnostics():
@@ -163,6 +166,8 @@ def action_name(action: SingleAction) -> str:  # noqa: PLR0911 - one line for ea
             return "editor.open"
         case UseSkill():
             return "skill.use"
+        case CallAgent():
+            return "agent.call"
         case _:
             assert_never(action)
 

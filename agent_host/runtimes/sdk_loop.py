@@ -91,7 +91,7 @@ class RunLoop:
             async with self._owner:
                 await self._play()
         except BaseExceptionGroup as group:
-            # A bug of ours: the gate and the asker raise nothing that the loop does not catch.
+            # LimitReached, or a bug of ours: nothing else is raised that the loop does not catch.
             raise group.exceptions[0] from group
         finally:
             self._keep_what_is_unfinished()
@@ -151,7 +151,8 @@ class RunLoop:
 
     async def _ask(self, turn: int) -> ModelAnswer | Trouble:
         try:
-            answer = await self._answered(turn)
+            async with self._request.turn():
+                answer = await self._answered(turn)
         except Trouble as trouble:
             return trouble  # as a value, because an exception would end the TaskGroup
         if answer.finish != "stop":

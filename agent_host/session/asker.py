@@ -71,15 +71,18 @@ class Asker:
         *,
         run_id: str,
         call_id: str,
+        agents: tuple[str, ...],
         diff: str | None,
         parts: Sequence[EditPart] = (),
         tell: Callable[[Delta], None],
     ) -> Outcome:
         """Ask about an action, or the edits of several files; an answer that lasts is remembered.
 
-        Of several, the n-th is the part of the id n.
+        Of several, the n-th is the part of the id n. `agents`: who wishes it.
         """
-        asking = Asking(self._session_id, run_id, call_id, diff=diff, parts=tuple(parts))
+        asking = Asking(
+            self._session_id, run_id, call_id, diff=diff, parts=tuple(parts), agents=agents
+        )
         question = _question(judged, asking)
         async with self._turn:
             answer = await self._put(question, tell)

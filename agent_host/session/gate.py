@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from agent_host.core.actions import (
     Action,
+    CallAgent,
     EditFile,
     EditFiles,
     FileChange,
@@ -44,13 +45,19 @@ MAX_DENIALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """For whom the gate stands, and what guides the run."""
+    """For whom the gate stands, and what guides the agent.
+
+    `agents` are the roles from the run's own agent down to this one, `call_id` of the call that it
+    answers: it keeps the ids of several agents' calls apart.
+    """
 
     session_id: str
     run_id: str
     role: Role
     cwd: str
     guide: Guide
+    agents: tuple[str, ...]
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +71,45 @@ class Crew:
     long_results: LongResults
 
 
-class Gate:
-    """The gate of one run. `tell` sends a delta of tool origin.
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a gate leads. `tell` sends a delta of tool origin.
 
-    `too_many_denials` and `stop` end the run: by us, by a person who answered so.
+    `too_many_denials` and `stop` end the run: by us, by a person who answered so. `call_agent`
+    has another agent do what the allowed call of that id says.
     """
 
+    tell: Callable[[Delta], None]
+    too_many_denials: Callable[[], None]
+    stop: Callable[[], None]
+    call_agent: Callable[[CallAgent, str], Awaitable[ToolResult]]
+
+
+class Gate:
+    """The gate of one agent."""
+
     def __init__(
-        self,
-        scene: Scene,
-        crew: Crew,
-        ledger: Ledger,
-        tasks: asyncio.TaskGroup,
-        *,
-        tell: Callable[[Delta], None],
-        too_many_denials: Callable[[], None],
-        stop: Callable[[], None],
+        self, scene: Scene, crew: Crew, ledger: Ledger, tasks: asyncio.TaskGroup, ways: Ways
     ) -> None:
         self._scene = scene
         self._crew = crew
         self._ledger = ledger
         self._tasks = tasks
-        self._tell = tell
-        self._too_many_denials = too_many_denials
-        self._stop = stop
+        self._ways = ways
+        self._tell = ways.tell
         self._in_flight: set[asyncio.Task[ToolResult]] = set()
-        self._permits = Permits(crew.changes, ledger, tell)
+        self._permits = Permits(crew.changes, ledger, ways.tell)
+        self._delegated = 0
         self._denials = 0
         self._closed = False
 
     @property
     def busy(self) -> bool:
-        """Whether a call is on its way, here or in the runtime that was permitted it."""
-        return bool(self._in_flight) or self._permits.any
+        """Whether a call is on its way, here or in the runtime that was permitted it.
+
+        One that another agent carries out does not count.
+        """
+        return len(self._in_flight) > self._delegated or self._permits.any
 
     async def permit(self, call: ToolCall) -> Decision:
         """May the runtime do this itself? Asks if need be; never `ask`. See `settle`."""
@@ -107,7 +120,7 @@ class Gate:
 
     def settle(self, call_id: str, result: ToolResult) -> None:
         """Tell how a permitted call went that the runtime did itself."""
-        self._permits.settle(call_id, result)
+        self._permits.settle(self._named(call_id), result)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Judge, ask if need be, do. Never raises but CancelledError."""
@@ -117,6 +130,7 @@ class Gate:
         """Send a call its way as a task of the gate."""
         if self._closed:
             return stopped()
+        call = replace(call, call_id=self._named(call.call_id))
         task = self._tasks.create_task(self._live(way, CallLife(call, self._tell)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
@@ -132,10 +146,16 @@ class Gate:
         """Let nothing in any more, stop what is inside, wait until it is gone."""
         self._closed = True
         for task in self._in_flight:
-            task.cancel()
+            if not task.cancelling():  # a second time, it would be disturbed as it cleans up
+                task.cancel()
         while self._in_flight:
             await asyncio.wait(tuple(self._in_flight))
         self._permits.close()
+
+    def _named(self, call_id: str) -> str:
+        """An id that no other agent of the run uses."""
+        above = self._scene.call_id
+        return f"{above}/{call_id}" if above else call_id
 
     # ---- the way of one call
 
@@ -152,7 +172,7 @@ class Gate:
         if result is not PERMITTED:
             life.end(result)
         if self._denials >= MAX_DENIALS:
-            self._too_many_denials()
+            self._ways.too_many_denials()
         return result
 
     async def _pass(self, life: CallLife) -> ToolResult:
@@ -191,6 +211,8 @@ class Gate:
         life.requested(action)
         if isinstance(action, EditFiles):
             return failed("Edit the files one by one.")
+        if isinstance(action, CallAgent):
+            return failed("Call it as a tool of this host.")
         life.move("judge")
         try:
             return await self._permitted(life, action)
@@ -219,7 +241,7 @@ class Gate:
         life.move("allow")
         return await self._permits.give(life, change)
 
-    async def _once(self, life: CallLife, action: PlainAction | UseSkill) -> ToolResult:
+    async def _once(self, life: CallLife, action: PlainAction | UseSkill | CallAgent) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
         verdict = judged.decision.verdict
         if self._closed:
@@ -238,6 +260,8 @@ class Gate:
             return await self._scene.guide.use(action)
         if isinstance(action, ReadFile) and is_reference(action):
             return await self._crew.long_results.read(self._scene.session_id, action)
+        if isinstance(action, CallAgent):
+            return await self._delegate(life, action)
         facts = judged.subject.facts
         asked = verdict == "ask"
         return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)
@@ -281,6 +305,7 @@ class Gate:
             judged,
             run_id=self._scene.run_id,
             call_id=call_id,
+            agents=self._scene.agents,
             diff=diff,
             parts=parts,
             tell=self._tell,
@@ -291,7 +316,14 @@ class Gate:
     def _end_if_stopped(self, outcome: Outcome) -> None:
         if outcome.stops:
             self._closed = True
-            self._stop()
+            self._ways.stop()
+
+    async def _delegate(self, life: CallLife, action: CallAgent) -> ToolResult:
+        self._delegated += 1
+        try:
+            return await self._ways.call_agent(action, life.call.call_id)
+        finally:
+            self._delegated -= 1
 
 
 _Way = Callable[[CallLife], Awaitable[ToolResult]]

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from agent_host.core.actions import (
+    CallAgent,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -101,6 +102,8 @@ class Judge:
                 return Subject("fs.read", path=path, uri=path, opened=True)
             case UseSkill(name):
                 return Subject("skill.use", uri=f"the skill {name}")
+            case CallAgent(role, prompt):
+                return Subject(action_name(action), called=role, command_text=prompt)
             case (
                 ReadFile(path)
                 | ListDirectory(path)

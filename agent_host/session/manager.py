@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from agent_host.core.actions import CallAgent
 from agent_host.core.errors import (
     AgentHostError,
     InvalidRequest,
@@ -29,8 +30,9 @@ from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
 from agent_host.session.long_results import LongResults
 from agent_host.session.pending import Steered, Waiting, When
+from agent_host.session.plan import Plan
 from agent_host.session.planner import SDK, Planner
-from agent_host.session.run import Plan, Run, Surroundings
+from agent_host.session.run import Run, Surroundings
 from agent_host.session.session import Session
 from agent_host.session.settling import Settler, told
 from agent_host.session.tenure import Tenure
@@ -291,7 +293,13 @@ class SessionManager:
             guidance=staff.planner.guidance,
             told=session.told,
             settler=staff.settler,
+            second=self._second,
         )
+
+    async def _second(self, caller: Plan, action: CallAgent) -> tuple[Plan, Runtime]:
+        """What an agent is to do that another one calls, and by which runtime."""
+        plan = await self._staff.planner.called(caller, action)
+        return plan, await self._staff.runtime(plan.runtime_name)
 
     def _record(self, session: Session, plan: Plan) -> None:
         store, now = self._staff.store, self._staff.clock.now()

@@ -1,4 +1,4 @@
-"""Settles everything about a run before it starts: role, model, runtime, limits, instructions.
+"""Settles everything about an agent before it starts: role, model, runtime, limits, instructions.
 
 What can't be settled is an AgentHostError that says what to do. The request goes before the
 session, the session before the role, the role before the settings.
@@ -9,15 +9,16 @@ import platform
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent_host.core.actions import CallAgent
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import Role, RunRequest, TextPart, ToolSpec
+from agent_host.core.model import ModelOptions, Role, RunRequest, TextPart, ToolSpec
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
-from agent_host.permissions.ceiling import offered
+from agent_host.permissions.ceiling import narrowed, offered
 from agent_host.roles import RoleShelf
-from agent_host.session.guide import known
-from agent_host.session.run import Plan
+from agent_host.session.guide import Known, known
+from agent_host.session.plan import Plan
 from agent_host.session.session import Session
 from agent_host.session.slash import compact_focus, expanded
 from agent_host.settings import Settings
@@ -25,6 +26,9 @@ from agent_host.tools import specs
 
 SDK = "sdk"
 """The runtime for models of vendors."""
+
+MAX_DEPTH = 4
+"""How many agents there may be in a line of calls, the run's own included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,6 @@ class Planner:
         guided = known(guidance, role)
         prompt, note = expanded(request.prompt, guidance)
         focus = compact_focus(request.prompt) if runtime == SDK else None
-        loading = frozenset({"skill.use"} if guided.skills else ())
         return Plan(
             session_id=session.session_id,
             run_id=run_id,
@@ -68,7 +71,7 @@ class Planner:
             model=model,
             runtime_name=runtime,
             instructions=self._instructions(role, cwd) + guided.text,
-            tools=self._tools(offered(role) | loading),
+            tools=self._tools(role, shelf, guided),
             history=tuple(session.history),
             limits=limits,
             cwd=cwd,
@@ -76,25 +79,63 @@ class Planner:
                 request.options,
                 effort=request.options.effort or role.effort or settings.effort,
             ),
+            path=(role.name,),
             stream=request.stream,
             progress_token=request.progress_token,
         )
 
-    def _tools(self, actions: frozenset[str]) -> tuple[ToolSpec, ...]:
+    async def called(self, caller: Plan, action: CallAgent) -> Plan:
+        """The plan of an agent that another calls: with no more rights than that one has."""
+        shelf = await self.roles()
+        own = shelf.get(action.role)
+        keeps = {each.role: each.keeps for each in caller.role.may_call}.get(own.name)
+        role = narrowed(own, caller.role, keeps=keeps or frozenset[str]())
+        path = (*caller.path, role.name)
+        if len(path) >= MAX_DEPTH:
+            role = replace(role, may_call=())
+        wishes = _Wish(own.runtime, own.model), _Wish(caller.runtime_name, caller.model)
+        runtime, model = self._usable(*wishes)
+        guided = known(await self.guidance.read(caller.cwd), role)
+        return replace(
+            caller,
+            prompt=(TextPart(action.prompt),),
+            said=(),
+            role=role,
+            model=model,
+            runtime_name=runtime,
+            instructions=self._instructions(role, caller.cwd) + guided.text,
+            tools=self._tools(role, shelf, guided),
+            known=guided,
+            notes=guided.notes,
+            history=(),
+            limits=own.limits,
+            path=path,
+            options=ModelOptions(effort=own.effort or caller.options.effort),
+            purpose="answer",
+        )
+
+    def _tools(self, role: Role, shelf: RoleShelf, guided: Known) -> tuple[ToolSpec, ...]:
+        """What a model with this role is shown; of the agents, those that there are."""
+        found = (shelf.roles.get(each.role) for each in role.may_call)
+        agents = {each.name: each.description for each in found if each}
+        actions = offered(role) | frozenset({"skill.use"} if guided.skills else ())
         missing = self.missing_tools()
-        return tuple(tool for tool in specs(actions) if tool.name not in missing)
+        return tuple(tool for tool in specs(actions, agents) if tool.name not in missing)
 
     def _model(
         self, request: RunRequest, session: Session, role: Role, settings: Settings
     ) -> tuple[str, str]:
         # Another role than before brings its own runtime and model.
         stays = request.role in (None, session.role)
-        wishes = (
+        return self._usable(
             _Wish(request.runtime, request.model),
             _Wish(session.runtime, session.model) if stays else _Wish(None, None),
             _Wish(role.runtime, role.model),
             _Wish(settings.runtime, settings.model),
         )
+
+    def _usable(self, *wishes: "_Wish") -> tuple[str, str]:
+        """Runtime and model by what is wished, the first wish first. Raises AgentHostError."""
         known = self.runtimes()
         runtime = next((name for wish in wishes if (name := wish.names(known))), SDK)
         if runtime not in known:

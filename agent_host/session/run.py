@@ -8,11 +8,10 @@ of it is left when `execute` returns.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 from agent_host.core.actions import RunDiff
-from agent_host.core.errors import AgentHostError, Overloaded, RuntimeFailed
+from agent_host.core.errors import Overloaded, RuntimeFailed
 from agent_host.core.events import (
     Compared,
     Delta,
@@ -28,26 +27,23 @@ from agent_host.core.model import (
     Failure,
     JsonObject,
     LimitName,
-    Limits,
-    ModelOptions,
     Origin,
     PromptPart,
-    Role,
     RunResult,
     TextPart,
-    ToolSpec,
-    Usage,
 )
-from agent_host.core.ports import Editor, Runtime, RuntimeRequest, RuntimeResult
+from agent_host.core.ports import Editor, Runtime, RuntimeResult
 from agent_host.core.records import SessionStore
-from agent_host.session.attachments import attach
+from agent_host.session.agent import Ends, Mind, broke
+from agent_host.session.budget import Budget
 from agent_host.session.clock import Clock
 from agent_host.session.deltas import DeltaStream
-from agent_host.session.gate import Crew, Gate, Scene
-from agent_host.session.guide import Guide, Known
+from agent_host.session.gate import Crew
 from agent_host.session.ledger import Ledger
+from agent_host.session.plan import Plan
 from agent_host.session.settling import Settler
-from agent_host.session.sink import Remember, Sink
+from agent_host.session.sink import Remember
+from agent_host.session.team import Second, Shared, Team
 from agent_host.session.watchdog import Watchdog
 from agent_host.session.whole_diff import whole_diff
 
@@ -58,38 +54,12 @@ SETTLE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """All that is settled before a run starts. `history` is the session's, oldest first.
-
-    `prompt` is for the runtime; `said` is what the person wrote, where that is something else.
-    """
-
-    session_id: str
-    run_id: str
-    prompt: tuple[PromptPart, ...]
-    role: Role
-    model: str
-    runtime_name: str
-    instructions: str
-    tools: tuple[ToolSpec, ...]
-    history: tuple[JsonObject, ...]
-    limits: Limits
-    cwd: str
-    options: ModelOptions = field(default_factory=ModelOptions)
-    stream: bool = True
-    progress_token: str | int | None = None
-    said: tuple[PromptPart, ...] = ()
-    known: Known = field(default_factory=Known)
-    notes: tuple[str, ...] = ()
-    purpose: Literal["answer", "compact"] = "answer"
-
-
-@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a run works with; `remember` keeps items of the conversation for the session.
 
     `take_steering` gives what the user has said to this run since it began; `show` makes a true
-    path short; `told` is what the session was told of instructions.
+    path short; `told` is what the session was told of instructions. `second` settles what an agent
+    wishes that calls another.
     """
 
     editor: Editor
@@ -104,6 +74,7 @@ class Surroundings:
     guidance: GuidanceSource
     told: set[str]
     settler: Settler
+    second: Second
 
 
 class Run:
@@ -113,14 +84,13 @@ class Run:
         self.plan = plan
         self.stopping = False
         self._around = around
-        self._agent = Origin("agent", plan.role.name, plan.model, (plan.role.name,))
-        self._tool = Origin("tool", plan.role.name, plan.model, (plan.role.name,))
         self._system = Origin("system")
         self._early: RuntimeResult | None = None
         self._work: asyncio.Task[None] | None = None
         self._watchdog: Watchdog | None = None
+        self._team: Team | None = None
         self._outcome: RuntimeResult | None = None
-        self._usage = Usage()
+        self._budget = Budget(plan.limits)
         self._ledger = Ledger(
             around.store,
             session_id=plan.session_id,
@@ -136,7 +106,6 @@ class Run:
             overflow=self._editor_is_stuck,
             stream=plan.stream,
         )
-        self._sink = Sink(self._tell_agent, self._remember, self._add_usage)
 
     async def execute(self) -> RunResult:
         """Run to the end; returns when nothing of the run is left."""
@@ -150,14 +119,15 @@ class Run:
         except Exception:
             # Whatever broke, the editor is told that the run has ended.
             log.exception("run %s broke", plan.run_id)
-            self._outcome = _broke()
+            self._outcome = broke()
         await self._settle()
         diff = await whole_diff(self._ledger.made, self._around.store, self._around.show)
         result = self._result(self._early or self._outcome or _nothing(), diff)
         if diff is not None:
-            self._tell(self._tool, Compared(diff.text, diff.omitted))
+            of_run = Origin("tool", plan.role.name, plan.model, plan.path)
+            self._tell(of_run, Compared(diff.text, diff.omitted))
         reason = result.reason or (result.failure.message if result.failure else None)
-        ended = Ended(result.status, reason, self._sink.exit_code, self._sink.signal)
+        ended = Ended(result.status, reason, *(self._team.exit if self._team else (None, None)))
         self._tell(self._system, ended)
         # After its last delta: a run that is stored as ended is stored whole.
         # The store has the diff already, as a delta.
@@ -183,15 +153,14 @@ class Run:
                 self._ledger.settled(edit.edit_id, made=edit.state == "applied")
 
     async def _work_through(self) -> None:
-        """Converse until the runtime ends or is ended, then clean up."""
-        plan = self.plan
+        """Have the agents work until they are done or ended; then nothing is going on any more."""
         async with asyncio.TaskGroup() as tasks:
-            gate = self._gate(tasks)
-            self._work = tasks.create_task(self._converse(gate))
+            team = self._team = Team(self._shared(), self._budget, tasks)
+            self._work = tasks.create_task(self._carry_out(team))
             watchdog = self._watchdog = Watchdog(
-                plan.limits,
+                self.plan.limits,
                 self._around.clock,
-                busy=lambda: gate.busy,
+                busy=lambda: team.busy,
                 at_limit=self._at_limit,
             )
             watchdog.start()
@@ -202,8 +171,11 @@ class Run:
             finally:
                 watchdog.cancel()
                 self._work.cancel()
-                await gate.close()
                 await asyncio.wait((self._work,))
+
+    async def _carry_out(self, team: Team) -> None:
+        mind = Mind(self._remember, self._take_steering, self._around.told)
+        self._outcome = await team.work(self.plan, self._around.runtime, mind)
 
     def stop(self, reason: str = "stopped by the user") -> None:
         """End the run early; `execute` returns once it is gone."""
@@ -228,61 +200,26 @@ class Run:
         stuck = Overloaded("The editor has stopped reading; run it again once it responds.")
         self._end_early(RuntimeResult("failed", "", error=stuck))
 
-    # ---- the conversation
+    # ---- what the agents share
 
-    def _gate(self, tasks: asyncio.TaskGroup) -> Gate:
-        plan = self.plan
-        guide = Guide(self._around.guidance, plan.known, self._around.told)
-        return Gate(
-            Scene(plan.session_id, plan.run_id, plan.role, plan.cwd, guide),
-            self._around.crew,
-            self._ledger,
-            tasks,
-            tell=self._tell_tool,
-            too_many_denials=self._too_many_denials,
-            stop=self.stop,
+    def _shared(self) -> Shared:
+        around = self._around
+        return Shared(
+            crew=around.crew,
+            ledger=self._ledger,
+            ends=Ends(self._too_many_denials, self.stop),
+            new_id=around.new_id,
+            guidance=around.guidance,
+            second=around.second,
+            tell=self._tell,
+            active=self._show_life,
+            used=self._tell_usage,
         )
-
-    async def _converse(self, gate: Gate) -> None:
-        """Let the runtime run; whatever it does, there is an outcome afterwards."""
-        plan = self.plan
-        try:
-            prompt = await attach(plan.prompt, gate, self._around.new_id)
-            request = RuntimeRequest(
-                session_id=plan.session_id,
-                run_id=plan.run_id,
-                role=plan.role,
-                model=plan.model,
-                instructions=plan.instructions,
-                prompt=prompt,
-                tools=plan.tools,
-                history=plan.history,
-                limits=plan.limits,
-                cwd=plan.cwd,
-                options=plan.options,
-                take_steering=self._take_steering,
-                purpose=plan.purpose,
-            )
-            self._outcome = await self._around.runtime.run(request, self._sink, gate)
-            self._take_usage(self._outcome.usage)
-        except AgentHostError as error:
-            self._outcome = RuntimeResult("failed", "", error=error)
-        except Exception:
-            # A runtime is other people's code: the run must end with a reason all the same.
-            log.exception("run %s: the runtime %s broke", plan.run_id, plan.runtime_name)
-            self._outcome = _broke()
 
     # ---- telling
 
     def _tell(self, origin: Origin, delta: Delta) -> None:
         self._deltas.send(origin, delta)
-
-    def _tell_agent(self, delta: Delta) -> None:
-        self._show_life()
-        self._tell(self._agent, delta)
-
-    def _tell_tool(self, delta: Delta) -> None:
-        self._tell(self._tool, delta)
         if isinstance(delta, ToolRequested):
             self._around.editor.report_progress(self.plan.run_id, delta.title)
 
@@ -291,7 +228,6 @@ class Run:
             self._watchdog.active()
 
     def _remember(self, items: Sequence[JsonObject], *, boundary: bool = False) -> None:
-        self._show_life()
         plan = self.plan
         self._around.remember(items, boundary=boundary)
         self._around.store.remember(plan.session_id, plan.run_id, items, boundary=boundary)
@@ -303,19 +239,11 @@ class Run:
                 self._tell(Origin("user"), Text(part.text))
         return parts
 
-    def _add_usage(self, usage: Usage) -> None:
-        self._show_life()
-        self._usage = self._usage.plus(usage)
-        self._tell(self._system, Used(self._usage))
-        allowed, spent = self.plan.limits.max_cost_usd, self._usage.cost_usd
-        if allowed is not None and spent is not None and spent > allowed:
+    def _tell_usage(self) -> None:
+        self._tell(self._system, Used(self._budget.used))
+        if self._budget.overspent:
+            allowed = self.plan.limits.max_cost_usd
             self._at_limit("maxCostUsd", f"the run cost more than {allowed:g} US dollars")
-
-    def _take_usage(self, usage: Usage | None) -> None:
-        """What the runtime itself has added up counts more than the sum of its parts."""
-        if usage is not None and usage != self._usage:
-            self._usage = usage
-            self._tell(self._system, Used(usage))
 
     def _result(self, outcome: RuntimeResult, diff: RunDiff | None) -> RunResult:
         failure = None
@@ -325,19 +253,14 @@ class Run:
             session_id=self.plan.session_id,
             run_id=self.plan.run_id,
             status=outcome.status,
-            output=outcome.output or self._sink.said,
-            usage=self._usage,
+            output=outcome.output or (self._team.said if self._team else ""),
+            usage=self._budget.used,
             edits=self._ledger.edits,
             failure=failure,
             limit=outcome.limit,
             reason=outcome.reason,
             diff=diff,
         )
-
-
-def _broke() -> RuntimeResult:
-    broke = RuntimeFailed("The runtime broke; the host's log says where. Try again.")
-    return RuntimeResult("failed", "", error=broke)
 
 
 def _nothing() -> RuntimeResult:

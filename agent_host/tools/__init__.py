@@ -6,9 +6,11 @@ can change how it is judged. Not here: whether it may be done (permissions), how
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from agent_host.core.actions import (
     Action,
+    CallAgent,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -60,10 +62,13 @@ class Tool:
         )
 
 
-def specs(actions: Iterable[str]) -> tuple[ToolSpec, ...]:
-    """The tools for these actions, in the catalogue's order."""
+def specs(
+    actions: Iterable[str], agents: Mapping[str, str] = MappingProxyType({})
+) -> tuple[ToolSpec, ...]:
+    """The tools for these actions, in the catalogue's order; `agents` says what each is for."""
     wanted = frozenset(actions)
-    return tuple(tool.spec for tool in CATALOGUE if tool.action in wanted)
+    plain = tuple(tool.spec for tool in CATALOGUE if tool.action in wanted and tool is not _CALL)
+    return (*plain, _call_spec(agents)) if agents and _CALL.action in wanted else plain
 
 
 def find(name: str) -> Tool | None:
@@ -116,6 +121,8 @@ def title(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for
             return f"Open {path}"
         case UseSkill(name, file):
             return f"Use the skill {name}" + (f": {file}" if file else "")
+        case CallAgent(role, prompt):
+            return f"Ask {role}: {prompt}"
 
 
 # ---- what each tool comes to
@@ -180,6 +187,10 @@ def _skill(given: Arguments) -> Action:
     return UseSkill(given.text("name"), given.optional_text("file"))
 
 
+def _call(given: Arguments) -> Action:
+    return CallAgent(given.text("role"), given.text("prompt"))
+
+
 # ---- the catalogue
 
 
@@ -210,6 +221,27 @@ _EDITS: JsonObject = {
 }
 _PATH = _text("A path, relative to the working directory or absolute.")
 _DIRECTORY = _text("A directory; the working directory if left out.")
+
+_CALL = Tool(
+    "agent_call",
+    "agent.call",
+    "low",
+    "Have another agent do a part of the work, and get its answer. It knows nothing of this "
+    "conversation: tell it all that it needs. Several calls at once are worked on side by side.",
+    {"role": _text("Which agent."), "prompt": _text("What it is to do.")},
+    ("role", "prompt"),
+    _call,
+)
+
+
+def _call_spec(agents: Mapping[str, str]) -> ToolSpec:
+    """The tool with the agents that may be called by this role."""
+    listed = "".join(f"\n- {name}: {purpose}" for name, purpose in agents.items())
+    role = {"type": "string", "enum": list(agents), "description": f"Which agent.{listed}"}
+    spec = _CALL.spec
+    properties = {**_CALL.properties, "role": role}
+    return ToolSpec(spec.name, spec.description, {**spec.parameters, "properties": properties})
+
 
 CATALOGUE = (
     Tool(
@@ -360,5 +392,6 @@ CATALOGUE = (
         ("name",),
         _skill,
     ),
+    _CALL,
 )
 """All tools, in the order in which a model is shown them."""

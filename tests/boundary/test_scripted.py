@@ -1,6 +1,8 @@
 """The scripted model: what a script can say, and what is told about a script with mistakes."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from agent_host.core.errors import AgentHostError, AuthFailed, ModelNotFound, RuntimeFailed
 from agent_host.core.model import ToolCall, ToolResult, Usage
-from agent_host.core.ports import RuntimeResult
+from agent_host.core.ports import LimitReached, RuntimeResult
 from agent_host.runtimes import RuntimeSettings
 from agent_host.runtimes.script import BUILTINS, load_script, parse_script
 from agent_host.runtimes.sdk import SdkRuntime
@@ -73,6 +75,29 @@ async def test_a_turn_may_end_otherwise(
     result, sink = await play(tmp_path, f"- {steps}", "go")
     assert (result.status, type(result.error)) == (status, error or type(None))
     assert sink.said == ("half" if "half" in steps else "")
+
+
+async def test_a_limit_that_forbids_the_next_turn_ends_the_run_and_keeps_what_was_done(
+    tmp_path: Path,
+) -> None:
+    taken: list[str] = []
+
+    @asynccontextmanager
+    async def turn() -> AsyncGenerator[None]:
+        if taken:
+            raise LimitReached("maxTurns", "all taken")
+        taken.append("begun")
+        yield
+        taken.append("ended")
+
+    (tmp_path / "s.yaml").write_text("[[{text: I look., call: {name: fs_list}}], [{text: Never.}]]")
+    wish = replace(request("scripted/s.yaml", "go", cwd=str(tmp_path)), turn=turn)
+    sink = Sink()
+    with pytest.raises(LimitReached):
+        await SdkRuntime(RuntimeSettings(), pause=Pauses()).run(wish, sink, Gate())
+    assert taken == ["begun", "ended"]
+    assert sink.said == "I look."
+    assert "fs_list" in str(sink.memory[-1])
 
 
 async def test_an_error_may_happen_some_times_only(tmp_path: Path) -> None:

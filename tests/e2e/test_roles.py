@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e.conftest import Hosts
 from tests.e2e.rawclient import RpcError
-from tests.e2e.script import calls, says
+from tests.e2e.script import calls, expecting, says
 
 FOLDER = ".agent/rules/roles"
 GOOD = (
@@ -30,6 +30,32 @@ def test_a_role_of_the_workspace_can_be_used_and_keeps_its_limits(hosts: Hosts) 
     assert run.tool_result("fs_read")["status"] == "ok"
     assert not (hosts.root / "b.txt").exists()
     assert editor.questions() == []
+
+
+def test_a_role_calls_another_which_answers_it(hosts: Hosts) -> None:
+    helper = GOOD.replace("description:", "model: scripted/echo\ndescription:")
+    lead = GOOD.replace("helper", "lead").replace(
+        "capabilities:", "agents: [helper]\ncapabilities:"
+    )
+    hosts.file(f"{FOLDER}/helper.md", helper)
+    hosts.file(f"{FOLDER}/lead.md", lead)
+    model = hosts.script(
+        [
+            calls(("agent_call", {"role": "helper", "prompt": "all of this"})),
+            expecting("all of this", says("I have asked.")),
+        ]
+    )
+    editor = hosts.start()
+    run = editor.run(role="lead", model=model)
+    assert run.result()["output"] == "I have asked."
+    assert run.tool_result("agent_call")["status"] == "ok"
+    said = [
+        each["params"]["origin"]["path"]
+        for each in editor.received()
+        if each.get("method") == "agent/delta" and each["params"]["delta"]["kind"] == "text"
+    ]
+    assert said[0] == ["lead", "helper"]
+    assert said[-1] == ["lead"]
 
 
 @pytest.mark.parametrize(("text", "line"), [(BROKEN, None), (COLON, 3)])

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -202,6 +203,18 @@ def test_a_run_is_drawn_in_order() -> None:
         "(1,234 bytes of output left out)",
         "limit: maxTurns (1 request, 0 tokens in, 0 out, price unknown)",
     ]
+
+
+def test_what_a_called_agent_says_is_no_part_of_the_answer() -> None:
+    answer, side = StringIO(), StringIO()
+    view = View(Screen(answer, color=False), Screen(side, color=True))
+    origin = {"kind": "agent", "path": ["coder", "reviewer"]}
+    for each in (delta("text", text="Mine."), delta("toolCall", name="fs_list", title="List .")):
+        view.show(replace(each, origin=origin))
+    view.show(delta("text", text="Yours."))
+    assert answer.getvalue() == "Yours."
+    assert "Mine." in side.getvalue()
+    assert "coder/reviewer: List ." in side.getvalue()
 
 
 def test_the_answer_is_kept_apart_from_the_rest() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.errors import RoleBroken, RoleNotFound
-from agent_host.core.model import Limits
+from agent_host.core.model import Callee, Limits
 from agent_host.permissions.rules import read_rules
 from agent_host.roles import (
     MAX_BYTES,
@@ -61,7 +61,7 @@ def test_a_whole_role_is_read(tmp_path: Path) -> None:
     assert helper.skills == {"fs.read", "terminal", "mcp:files"}
     assert helper.programs == {"git"}
     assert helper.limits == Limits(7, 0.5, 60.0, 30.5)
-    assert helper.may_call == ("reviewer", "planner")
+    assert helper.may_call == (Callee("reviewer"), Callee("planner"))
     source = str(tmp_path / "helper.md")
     assert helper.source == source
     assert [(rule.effect, rule.where) for rule in helper.rules] == [
@@ -220,7 +220,7 @@ def test_the_shipped_roles_are_whole() -> None:
     assert {"coder", "reviewer", "planner"} <= set(found.roles)
     for each in found.roles.values():
         assert each.description
-        assert set(each.may_call) <= set(found.roles)
+        assert {callee.role for callee in each.may_call} <= set(found.roles)
     assert {"fs.write", "terminal"} <= found.get("coder").skills
     assert found.get("reviewer").skills == {"fs.read", "editor.open"}
 

@@ -1,0 +1,115 @@
+"""What may be spent: one budget for all the agents of a run, and within it one for each of them.
+
+Calls of models that go on at the same time are let in as long as the dearest call so far would
+leave all of them within the limit, so that it is exceeded by one call at most.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import replace
+
+from agent_host.core.model import Limits, Usage
+from agent_host.core.ports import LimitReached
+
+
+class Budget:
+    """Counts turns and money against `limits`; `within` is the budget that this is a part of."""
+
+    def __init__(self, limits: Limits, within: "Budget | None" = None) -> None:
+        self._limits = limits
+        self._within = within
+        self._own = Usage()
+        self._parts: list[Budget] = []
+        self._turns = 0
+        self._calls = 0
+        self._own_dearest: float | None = None
+        self._freed = asyncio.Event()
+
+    def part(self, limits: Limits) -> "Budget":
+        """A budget within this one, for an agent that is called."""
+        part = Budget(limits, within=self)
+        self._parts.append(part)
+        return part
+
+    @property
+    def dearest(self) -> float | None:
+        """What the dearest call so far has cost; None: not known."""
+        known = (self._own_dearest, *(part.dearest for part in self._parts))
+        return max((price for price in known if price is not None), default=None)
+
+    @property
+    def used(self) -> Usage:
+        """What was used so far, by all; how full the context is, of the budget's own agent."""
+        total = self._own
+        for part in self._parts:
+            total = total.plus(replace(part.used, context_tokens=None, context_window=None))
+        return total
+
+    @property
+    def left(self) -> Limits:
+        """The limits of an agent that starts now."""
+        turns, money, spent = self._limits.max_turns, self._limits.max_cost_usd, self.used.cost_usd
+        own = replace(
+            self._limits,
+            max_turns=None if turns is None else max(turns - self._turns, 0),
+            max_cost_usd=None if money is None else max(money - (spent or 0.0), 0.0),
+        )
+        return own if self._within is None else own.narrowed(self._within.left)
+
+    @property
+    def overspent(self) -> bool:
+        """Whether more was spent than is allowed, as far as the cost is known."""
+        allowed, spent = self._limits.max_cost_usd, self.used.cost_usd
+        return allowed is not None and spent is not None and spent > allowed
+
+    def add(self, usage: Usage) -> None:
+        """Count what one call of the budget's own agent has used."""
+        self._own = self._own.plus(usage)
+        if usage.cost_usd is not None:
+            self._own_dearest = max(self._own_dearest or 0.0, usage.cost_usd)
+
+    def settle(self, usage: Usage) -> bool:
+        """What its own agent has used in all, as its runtime says; False: that was known."""
+        news = usage != self._own
+        self._own = usage
+        return news
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Around one call of a model: waits for its place. Raises LimitReached."""
+        outer: AbstractAsyncContextManager[None] = nullcontext()
+        if self._within is not None:
+            outer = self._within.turn()
+        async with outer:
+            await self._begin()
+            try:
+                yield
+            finally:
+                self._calls -= 1
+                self._freed.set()
+
+    async def _begin(self) -> None:
+        self._check()
+        while self._calls and not self._has_room():
+            self._freed.clear()
+            await self._freed.wait()
+            self._check()
+        self._turns += 1
+        self._calls += 1
+
+    def _check(self) -> None:
+        turns, money = self._limits.max_turns, self._limits.max_cost_usd
+        if turns is not None and self._turns >= turns:
+            raise LimitReached("maxTurns", f"all of the {turns} turns were taken")
+        if self.overspent:
+            raise LimitReached("maxCostUsd", f"more than {money:g} US dollars were spent")
+
+    def _has_room(self) -> bool:
+        allowed, spent = self._limits.max_cost_usd, self.used.cost_usd
+        if allowed is None:
+            return True
+        dearest = self.dearest
+        if dearest is None:
+            return bool(self.used.requests)  # nothing known yet, or nothing to be known
+        return spent is None or spent + (self._calls + 1) * dearest <= allowed
