@@ -24,6 +24,9 @@ BIN = VENV / "bin"
 PYTHON = BIN / "python"
 LOCK = ROOT / "requirements.lock"
 NODE_TESTS = ROOT / "tests" / "editors" / "node"
+EXTENSION = ROOT / "editors" / "vscode"
+WINDOW = ROOT / "tests" / "editors" / "vscode"
+"""VS Code itself, out of npm, and the tests that drive it."""
 SECONDS = 1800
 """No command may take longer."""
 
@@ -109,9 +112,49 @@ def real_step() -> list[str]:
 
 
 def editors_step() -> list[str]:
-    """real editors and clients: Neovim, and vscode-jsonrpc on Node"""
+    """real editors and clients: Neovim, vscode-jsonrpc on Node, VS Code and its extension"""
     test = NODE_TESTS / "host.test.mjs"
-    return pytest("tests/editors") + counted("node", "--test", "--test-reporter=spec", test)
+    client = counted("node", "--test", "--test-reporter=spec", test)
+    return pytest("tests/editors") + client + extension() + window("host") + window("person")
+
+
+def extension() -> list[str]:
+    """The extension's own checks, its pure tests, and its package."""
+    node = node_of_vscode()
+    tsc = EXTENSION / "node_modules" / "typescript" / "bin" / "tsc"
+    for project in (".", "src/page"):
+        run(node, tsc, "--noEmit", "-p", project, cwd=EXTENSION)
+    run(node, "scripts/build.mjs", cwd=EXTENSION)
+    with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
+        vsce = EXTENSION / "node_modules" / "@vscode" / "vsce" / "vsce"
+        package = Path(name) / "agent-host.vsix"
+        run(
+            node,
+            vsce,
+            "package",
+            "--no-dependencies",
+            "--skip-license",
+            "-o",
+            package,
+            cwd=EXTENSION,
+        )
+    pure = sorted((EXTENSION / "test").glob("*.test.ts"))
+    return counted(node, "--test", "--test-reporter=spec", *pure)
+
+
+def window(name: str) -> list[str]:
+    """Drive VS Code in a browser; once more if it fails, since the machine may be busy."""
+    command = (node_of_vscode(), "--test", "--test-reporter=spec", WINDOW / f"{name}.test.mjs")
+    try:
+        return counted(*command)
+    except Failed as failure:
+        say(f"once more: {failure}")
+        return counted(*command)
+
+
+def node_of_vscode() -> Path:
+    """The version that VS Code wants; the system's is often older."""
+    return next((WINDOW / "node_modules").glob("node-linux-*/bin/node"))
 
 
 def build_step() -> list[str]:
@@ -136,6 +179,7 @@ def postgresql_is_there() -> bool:
 
 
 SYSTEM: dict[str, Callable[[], bool]] = {
+    "chromium": lambda: shutil.which("chromium") is not None,
     "nodejs": lambda: shutil.which("node") is not None,
     "npm": lambda: shutil.which("npm") is not None,
     "postgresql": postgresql_is_there,
@@ -171,11 +215,22 @@ def install() -> list[str]:
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
         run(*apt, "update", "-q")
         run(*apt, "install", "-qy", "--no-install-recommends", *missing)
-    modules = NODE_TESTS / "node_modules"
-    if stale(modules / ".installed", NODE_TESTS / "package-lock.json"):
-        run("npm", "ci", "--no-audit", "--no-fund", cwd=NODE_TESTS)
-        mark(modules / ".installed", NODE_TESTS / "package-lock.json")
+    for folder in (NODE_TESTS, EXTENSION, WINDOW):
+        install_node(folder)
     return []
+
+
+def install_node(folder: Path) -> None:
+    """What a folder's lock file pins; a folder may have something left to prepare then."""
+    stamp = folder / "node_modules" / ".installed"
+    prepare = folder / "prepare.mjs"
+    sources = [folder / "package-lock.json", *([prepare] if prepare.exists() else [])]
+    if not stale(stamp, *sources):
+        return
+    run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
+    if prepare.exists():
+        run("node", prepare)
+    mark(stamp, *sources)
 
 
 def stale(stamp: Path, *sources: Path) -> bool:

@@ -1,5 +1,9 @@
 """The words on the wire: what is accepted, how refusals read, and a schema that says the same."""
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any, get_args
 
 import jsonschema
@@ -153,3 +157,14 @@ def test_every_kind_of_delta_is_on_the_wire() -> None:
         each.model_fields["kind"].default for each in get_args(get_args(wire_delta.DeltaWire)[0])
     ]
     assert len(kinds) == len(set(kinds)) == len(get_args(events.Delta))
+
+
+def test_the_extensions_types_are_made_of_this_schema() -> None:
+    script = Path(__file__).parents[2] / "editors" / "vscode" / "scripts" / "wire.mjs"
+    node = shutil.which("node")
+    assert node is not None, "node is needed to check the types of editors/vscode"
+    schema = json.dumps(wire.json_schema())
+    done = subprocess.run(
+        [node, script, "--check"], input=schema, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,66 @@
+// Where everything meets: makes the parts, hands them to each other, and starts the host.
+
+import * as vscode from 'vscode';
+import { Host } from './host/host.ts';
+import { Keys } from './host/keys.ts';
+import { prepare } from './host/prompt.ts';
+import { Server } from './host/server.ts';
+import { Sessions } from './host/sessions.ts';
+import { Commands } from './ui/commands.ts';
+import { Diffs } from './ui/diffs.ts';
+import { Questions } from './ui/questions.ts';
+import { Status } from './ui/status.ts';
+import { SessionTree } from './ui/tree.ts';
+import { TranscriptView } from './ui/view.ts';
+
+/** What a test may look at and drive; not for other extensions. */
+export interface Api { host: Host; sessions: Sessions; keys: Keys; prepare: typeof prepare }
+
+let host: Host | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+  const keys = new Keys(context.secrets);
+  const log = redacting(vscode.window.createOutputChannel('Agent Host', { log: true }), keys);
+  const server = new Server(context, log);
+  const sessions = new Sessions();
+  host = new Host(server, keys, log, sessions);
+  sessions.connect(host);
+  const diffs = new Diffs();
+  const commands = new Commands({ host, sessions, keys, server, diffs, log });
+  const view = new TranscriptView(context.extensionUri, sessions, host, commands);
+  const tree = new SessionTree(host, sessions);
+  const questions = new Questions(sessions, view);
+  const running = host;
+  context.subscriptions.push(
+    log, sessions, diffs, view, tree, questions, new Status(host, sessions),
+    ...commands.register(view, tree, questions),
+    vscode.window.registerWebviewViewProvider('agentHost.transcript', view),
+    vscode.window.registerTreeDataProvider('agentHost.sessions', tree),
+    sessions.onDidHandBack((text) => void view.insert(text)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => { running.settingsChanged(); sessions.touch(); }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('agentHost.server.path') || event.affectsConfiguration('agentHost.server.args') || event.affectsConfiguration('agentHost.server.env')) void running.restart();
+      else if (event.affectsConfiguration('agentHost')) { running.settingsChanged(); sessions.touch(); }
+    }),
+  );
+  void host.start();
+  return { host, sessions, keys, prepare };
+}
+
+export function deactivate(): Thenable<void> | undefined {
+  return host?.stop();
+}
+
+/** The log, in which no key can stand, whoever writes to it (the client's own tracing does). */
+function redacting(channel: vscode.LogOutputChannel, keys: Keys): vscode.LogOutputChannel {
+  const writes = new Set<string | symbol>(['append', 'appendLine', 'replace', 'trace', 'debug', 'info', 'warn', 'error']);
+  return new Proxy(channel, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(target) as (...args: unknown[]) => unknown;
+      if (!writes.has(name)) return bound;
+      return (...args: unknown[]) => bound(...args.map((each) => (typeof each === 'string' ? keys.redacted(each) : each)));
+    },
+  });
+}

@@ -1,0 +1,72 @@
+// One session as this editor knows it: its transcript, its run, what waits. Not here: what is asked of the host.
+
+import type { AskAnswer, AskParams, WaitingWire } from '../wire.ts';
+import { Transcript, type Step } from '../core/transcript.ts';
+
+export interface OpenQuestion { ask: AskParams; settle(answer: AskAnswer): void }
+
+export class Session {
+  /** Of this object; the host's id comes with the first delta of a new session. */
+  readonly key: string;
+  id: string | undefined;
+  title = '';
+  /** The role and the model that the person chose for the next run; none: what the settings say. */
+  role = '';
+  model = '';
+  runId: string | undefined;
+  stopping = false;
+  /** Whether the transcript holds the past. */
+  loaded: boolean;
+  pending: WaitingWire[] = [];
+  transcript = new Transcript();
+  readonly questions = new Map<string, OpenQuestion>();
+  /** Deltas that come while the past is being read. */
+  #held: Step[] | null = null;
+
+  constructor(key: string, id?: string) {
+    this.key = key;
+    this.id = id;
+    this.loaded = id === undefined;
+  }
+
+  get running(): boolean {
+    return this.runId !== undefined;
+  }
+
+  /** Take a step; false: it is held until the past is there. */
+  take(step: Step): boolean {
+    if (this.#held) {
+      this.#held.push(step);
+      return false;
+    }
+    this.transcript.take(step);
+    return true;
+  }
+
+  /** From now on steps are held, until `release`. */
+  hold(): void {
+    this.#held ??= [];
+    this.transcript = new Transcript();
+  }
+
+  /** The past is there: what was held comes after it. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const step of held) this.transcript.take(step);
+    this.transcript.changes();
+  }
+
+  /** The run is over, one way or the other. */
+  over(runId: string): void {
+    if (this.runId !== runId) return;
+    this.runId = undefined;
+    this.stopping = false;
+  }
+
+  /** The prompt that the next run of the host's own takes: what was for the last one, then what was queued. */
+  firstPending(): WaitingWire | undefined {
+    const at = Math.max(0, this.pending.findIndex(({ when }) => when === 'now'));
+    return this.pending.splice(at, 1)[0];
+  }
+}

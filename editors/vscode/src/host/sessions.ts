@@ -1,0 +1,313 @@
+// All sessions of this window, and the one that is shown: runs, stops, steers, loads, and takes what the host tells.
+
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { AgentDelta, AskAnswer, AskParams, RunParams } from '../wire.ts';
+import type { Step } from '../core/transcript.ts';
+import { Refusal, type Host, type Listener } from './host.ts';
+import { Session, type OpenQuestion } from './session.ts';
+
+export type Prompt = RunParams['prompt'];
+
+export interface Prepared { prompt: Prompt; context: NonNullable<RunParams['context']> }
+
+/** What changed: steps of a session's transcript, all of it, or what stands around it. */
+export type Change = { kind: 'steps'; session: Session; steps: Step[] } | { kind: 'all'; session: Session } | { kind: 'state' };
+
+export class Sessions implements Listener, vscode.Disposable {
+  #host!: Host;
+  #byRun = new Map<string, Session>();
+  #all = new Map<string, Session>();
+  #changed = new vscode.EventEmitter<Change>();
+  #asked = new vscode.EventEmitter<{ session: Session; question: OpenQuestion }>();
+  #listChanged = new vscode.EventEmitter<void>();
+  #handedBack = new vscode.EventEmitter<string>();
+  #keys = 0;
+  current: Session;
+  readonly onDidChange = this.#changed.event;
+  /** A question is open; it may be answered by `OpenQuestion.settle`. */
+  readonly onDidAsk = this.#asked.event;
+  /** The kept sessions are others than before. */
+  readonly onDidChangeList = this.#listChanged.event;
+  /** What was said and no run has taken. */
+  readonly onDidHandBack = this.#handedBack.event;
+
+  constructor() {
+    this.current = this.#made();
+  }
+
+  connect(host: Host): void {
+    this.#host = host;
+  }
+
+  get running(): Session[] {
+    return [...this.#all.values()].filter((session) => session.running);
+  }
+
+  get questions(): { session: Session; question: OpenQuestion }[] {
+    return [...this.#all.values()].flatMap((session) => [...session.questions.values()].map((question) => ({ session, question })));
+  }
+
+  byId(sessionId: string): Session | undefined {
+    return [...this.#all.values()].find(({ id }) => id === sessionId);
+  }
+
+  // ---- which one is shown
+
+  fresh(): Session {
+    const { role, model } = this.current;
+    this.#forgetIdle();
+    this.current = this.#made();
+    Object.assign(this.current, { role, model });
+    this.#changed.fire({ kind: 'all', session: this.current });
+    return this.current;
+  }
+
+  show(session: Session): void {
+    this.current = session;
+    this.#changed.fire({ kind: 'all', session });
+  }
+
+  /** Show a kept session with its past. */
+  async open(sessionId: string, title: string): Promise<void> {
+    let session = this.byId(sessionId);
+    if (!session) {
+      session = this.#made(sessionId);
+      session.title = title;
+    }
+    if (session.loaded) return this.show(session);
+    session.hold();
+    this.show(session);
+    try {
+      await this.#load(session, sessionId);
+      session.loaded = true;
+    } finally {
+      session.release();
+    }
+    await this.#find(session, sessionId);
+    this.#changed.fire({ kind: 'all', session });
+  }
+
+  // ---- what the person does
+
+  /** Send a prompt to the shown session: as a run, or to the run that goes on. */
+  async send(text: string, prepared: Prepared, when: 'now' | 'next'): Promise<void> {
+    const session = this.current;
+    if (session.running) return this.#steer(session, text, prepared.prompt, when);
+    const runId = randomUUID();
+    session.runId = runId;
+    session.title ||= text.replace(/\s+/g, ' ').slice(0, 80);
+    this.#byRun.set(runId, session);
+    this.#step(session, { step: 'prompt', runId, text, steered: false });
+    this.#state();
+    const params: RunParams = {
+      ...prepared, runId, workDoneToken: runId,
+      ...(session.id ? { sessionId: session.id } : {}),
+      ...(session.role ? { role: session.role } : {}),
+      ...(session.model ? { model: session.model } : {}),
+    };
+    try {
+      const { sessionId } = await this.#host.request('agent/run', params);
+      session.id = sessionId;
+    } catch (error) {
+      this.#failed(session, runId, error);
+    } finally {
+      this.#over(session, runId);
+    }
+  }
+
+  /** Stop a session's run; returns once it is gone. What waited is handed back. */
+  async stop(session = this.current): Promise<void> {
+    const { runId } = session;
+    if (!runId) return;
+    session.stopping = true;
+    this.#state();
+    try {
+      const { handedBack } = await this.#host.request('agent/stop', { runId });
+      session.pending = [];
+      for (const { prompt } of handedBack ?? []) this.#handedBack.fire(prompt);
+    } catch (error) {
+      session.stopping = false;
+      if (error instanceof Refusal && error.failure.code === 'run_not_found') this.#over(session, runId);
+      else throw error;
+    } finally {
+      this.#state();
+    }
+  }
+
+  async unqueue(id: string): Promise<void> {
+    const session = this.current;
+    if (!session.id) return;
+    await this.#host.request('agent/steer/remove', { sessionId: session.id, id });
+    // Not by reading the list: what vanishes from that was taken by the run.
+    session.pending = session.pending.filter((each) => each.id !== id);
+    this.#state();
+  }
+
+  forgotten(sessionId: string): void {
+    const session = this.byId(sessionId);
+    if (session) this.#all.delete(session.key);
+    if (session === this.current) this.fresh();
+    this.#listChanged.fire();
+  }
+
+  note(session: Session, text: string): void {
+    this.#step(session, { step: 'note', runId: session.runId ?? '', text });
+  }
+
+  /** Tell the page and the views that something around the transcript is another. */
+  touch(): void {
+    this.#state();
+  }
+
+  listChanged(): void {
+    this.#listChanged.fire();
+  }
+
+  // ---- what the host tells
+
+  delta(delta: AgentDelta): void {
+    const session = this.#byRun.get(delta.runId) ?? this.byId(delta.sessionId) ?? this.#made(delta.sessionId);
+    session.id ??= delta.sessionId;
+    const { kind } = delta.delta;
+    if (kind === 'started') this.#began(session, delta.runId);
+    this.#step(session, { step: 'delta', delta });
+    if (kind === 'ended' && session.runId === delta.runId) this.#over(session, delta.runId);
+    // What steers is taken before the next call of the model, which comes after a result.
+    if (session.pending.length && (kind === 'toolResult' || kind === 'usage')) void this.#refreshPending(session);
+  }
+
+  ask(ask: AskParams, token: vscode.CancellationToken): Promise<AskAnswer> {
+    const session = this.#byRun.get(ask.runId) ?? this.byId(ask.sessionId) ?? this.#made(ask.sessionId);
+    return new Promise((resolve) => {
+      const name = `${ask.runId} ${ask.callId}`;
+      const settle = (answer: AskAnswer): void => {
+        if (!session.questions.delete(name)) return;
+        withdrawn.dispose();
+        this.#step(session, { step: 'closed', runId: ask.runId, callId: ask.callId });
+        this.#state();
+        resolve(answer);
+      };
+      const question: OpenQuestion = { ask, settle };
+      const withdrawn = token.onCancellationRequested(() => settle({}));
+      session.questions.set(name, question);
+      this.#step(session, { step: 'ask', ask });
+      this.#state();
+      this.#asked.fire({ session, question });
+    });
+  }
+
+  gone(): void {
+    for (const session of this.#all.values()) {
+      for (const question of session.questions.values()) question.settle({});
+      session.pending = [];
+      if (!session.runId) continue;
+      this.#step(session, { step: 'failure', runId: session.runId, error: { error: 'The server has stopped, and the run with it. What was done is kept; send a prompt to go on.', code: 'host_gone' } });
+      session.over(session.runId);
+    }
+    this.#state();
+  }
+
+  dispose(): void {
+    for (const emitter of [this.#changed, this.#asked, this.#listChanged, this.#handedBack]) emitter.dispose();
+  }
+
+  // ---- inside
+
+  #made(id?: string): Session {
+    this.#keys += 1;
+    const session = new Session(`s${this.#keys}`, id);
+    this.#all.set(session.key, session);
+    return session;
+  }
+
+  /** A run that the host began by itself took the first of what waited. */
+  #began(session: Session, runId: string): void {
+    if (session.runId === runId) return;
+    session.runId = runId;
+    this.#byRun.set(runId, session);
+    const waiting = session.firstPending();
+    if (waiting) this.#step(session, { step: 'prompt', runId, text: waiting.prompt, steered: false });
+    this.#state();
+  }
+
+  async #steer(session: Session, text: string, prompt: Prompt, when: 'now' | 'next'): Promise<void> {
+    if (!session.id) throw new Refusal({ error: 'The run has not begun yet; try again in a moment.', code: 'session_busy' });
+    const { accepted, id, runId } = await this.#host.request('agent/steer', { sessionId: session.id, prompt, when });
+    if (accepted === 'started' && runId) {
+      session.pending.unshift({ id, prompt: text, when: 'now' });
+      this.#began(session, runId);
+      return;
+    }
+    session.pending.push({ id, prompt: text, when });
+    this.#state();
+  }
+
+  async #refreshPending(session: Session): Promise<void> {
+    if (!session.id) return;
+    const { pending } = await this.#host.request('agent/steer/list', { sessionId: session.id }).catch(() => ({ pending: session.pending }));
+    const waits = new Set(pending.map(({ id }) => id));
+    const taken = session.pending.filter(({ id, when }) => when === 'now' && !waits.has(id));
+    if (!taken.length) return;
+    session.pending = session.pending.filter((each) => !taken.includes(each));
+    for (const { prompt } of taken) this.#step(session, { step: 'prompt', runId: session.runId ?? '', text: prompt, steered: true });
+    this.#state();
+  }
+
+  async #load(session: Session, sessionId: string): Promise<void> {
+    let cursor: string | undefined;
+    for (let more = true; more;) {
+      const page = await this.#host.request('agent/session/load', { sessionId, limit: 1000, ...(cursor ? { cursor } : {}) });
+      const prompts = new Map(page.runs.map(({ runId, prompt }) => [runId, prompt]));
+      for (const delta of page.deltas) {
+        const prompt = delta.seq === 1 ? prompts.get(delta.runId) : undefined;
+        if (prompt !== undefined) session.transcript.take({ step: 'prompt', runId: delta.runId, text: prompt, steered: false });
+        session.transcript.take({ step: 'delta', delta });
+      }
+      if (page.cursor === cursor) return;
+      ({ cursor, more } = page);
+    }
+  }
+
+  /** Whether a loaded session runs in this host. */
+  async #find(session: Session, sessionId: string): Promise<void> {
+    const { sessions } = await this.#host.request('agent/status', {});
+    const runId = sessions.find((each) => each.sessionId === sessionId)?.runId;
+    if (!runId) return;
+    session.runId = runId;
+    this.#byRun.set(runId, session);
+  }
+
+  #failed(session: Session, runId: string, error: unknown): void {
+    const failure = error instanceof Refusal ? error.failure : { error: String(error), code: 'failed' };
+    // A host that is gone has been told already, with all that went with it.
+    if (session.runId === runId) this.#step(session, { step: 'failure', runId, error: failure });
+  }
+
+  #over(session: Session, runId: string): void {
+    if (session.runId !== runId) return;
+    session.over(runId);
+    this.#state();
+    this.#listChanged.fire();
+  }
+
+  #step(session: Session, step: Step): void {
+    if (session.take(step)) this.#changed.fire({ kind: 'steps', session, steps: [step] });
+  }
+
+  #state(): void {
+    this.#changed.fire({ kind: 'state' });
+  }
+
+  /** What was shown once and does nothing can be read from the host again. */
+  #forgetIdle(): void {
+    const runs = (wanted: Session): void => {
+      for (const [runId, session] of this.#byRun) if (session === wanted) this.#byRun.delete(runId);
+    };
+    for (const session of this.#all.values()) {
+      if (session.running || session.questions.size) continue;
+      this.#all.delete(session.key);
+      runs(session);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// The native diff editor for what is proposed or was done: the text before and after, as documents that can't be changed.
+
+import * as vscode from 'vscode';
+import { patched, reversed } from '../core/diff.ts';
+import type { Session } from '../host/session.ts';
+
+const SCHEME = 'agent-host-diff';
+const MOST = 40;
+
+export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  #texts = new Map<string, string>();
+  #registration: vscode.Disposable;
+  #count = 0;
+
+  constructor() {
+    this.#registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.toString()) ?? 'This diff is not kept any more.';
+  }
+
+  /** Open the diff of a call's edit of a file (its first, if no file is named). */
+  async open(session: Session, runId: string, callId: string, uri: string): Promise<void> {
+    const item = session.transcript.tool(runId, callId);
+    const edit = item?.edits.find((each) => each.uri === uri) ?? item?.edits[0];
+    const diff = item?.question?.open ? (item.question.diff ?? edit?.diff) : edit?.diff;
+    if (!diff) return void vscode.window.showInformationMessage('There is no diff to show.');
+    const target = edit ? vscode.Uri.parse(edit.uri, true) : undefined;
+    const now = target ? await textOf(target) : '';
+    const proposed = edit?.state !== 'applied';
+    const [before, after] = proposed ? [now, patched(now, diff)] : [patched(now, reversed(diff)), now];
+    if (before === null || after === null) return this.#plainly(diff);
+    const path = target?.path ?? '/file';
+    const title = `${path.split('/').at(-1) ?? ''} (${proposed ? 'proposed' : 'done'})`;
+    await vscode.commands.executeCommand('vscode.diff', this.#keep(path, before), this.#keep(path, after), title, { preview: true, preserveFocus: false });
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+  }
+
+  /** The file has changed since: the diff itself is all there is to show. */
+  async #plainly(diff: string): Promise<void> {
+    await vscode.window.showTextDocument(this.#keep('/changes.diff', diff), { preview: true });
+  }
+
+  #keep(path: string, text: string): vscode.Uri {
+    this.#count += 1;
+    const uri = vscode.Uri.from({ scheme: SCHEME, path, query: String(this.#count) });
+    this.#texts.set(uri.toString(), text);
+    for (const oldest of this.#texts.keys()) {
+      if (this.#texts.size <= MOST) break;
+      this.#texts.delete(oldest);
+    }
+    return uri;
+  }
+}
+
+async function textOf(uri: vscode.Uri): Promise<string> {
+  const open = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+  if (open) return open.getText();
+  return vscode.workspace.fs.readFile(uri).then((bytes) => new TextDecoder().decode(bytes), () => '');
+}
