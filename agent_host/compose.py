@@ -29,6 +29,7 @@ from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.guidance import Guidance
+from agent_host.core.model import ModelInfo, RuntimeOptions
 from agent_host.core.ports import Runtime
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.credentials import EMBEDDED, KEYRING
@@ -44,7 +45,7 @@ from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
-from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes import CLAUDE, ProviderConfig
 from agent_host.runtimes.embedded.model import model_file
 from agent_host.runtimes.embedded.server import CONTEXT
 from agent_host.runtimes.sdk import Embedded, SdkRuntime
@@ -66,7 +67,7 @@ from agent_host.store import SqlStore
 from agent_host.store.results import ResultFiles
 from agent_host.tools import DIAGNOSTICS
 
-RUNTIMES = (SDK,)
+RUNTIMES = (SDK, CLAUDE)
 _WARNING = 2
 
 log = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ def make_host(edge: Edge) -> Host:
         on_problem=tell,
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
-    runtimes = _Runtimes(workspace, base.embedded)
+    runtimes = _Runtimes(workspace, base.embedded, environment)
     manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)
     library = Library(
         store,
@@ -128,6 +129,7 @@ def make_host(edge: Edge) -> Host:
             diagnostics=FileDiagnostics(edge.notify, workspace.file_problems),
             guidance=base.guidance,
             embedded=base.embedded.file.info,
+            programs=runtimes.programs,
             runtimes=RUNTIMES,
             action_server=actions.status,
             start_actions=actions.start,
@@ -276,7 +278,12 @@ class _SystemClock:
 class _Runtimes:
     """The runtimes by name, each made on first use."""
 
-    def __init__(self, workspace: Workspace, embedded: Embedded) -> None:
+    def __init__(
+        self, workspace: Workspace, embedded: Embedded, environment: Mapping[str, str]
+    ) -> None:
+        self._workspace = workspace
+        self._environment = environment
+        self._others: dict[str, Runtime] = {}
         self._sdk = SdkRuntime(
             _Keys(workspace),
             price=usage.price,
@@ -288,7 +295,31 @@ class _Runtimes:
         """The runtime of that name. Raises RuntimeMissing."""
         if name == SDK:
             return self._sdk
+        if name not in self._others:
+            self._others[name] = self._load(name)
+        return self._others[name]
+
+    def _load(self, name: str) -> Runtime:
+        """Import and make a runtime that is a program of its own."""
+        if name == CLAUDE:
+            from agent_host.runtimes.claude_cli import ClaudeRuntime
+
+            return ClaudeRuntime(
+                partial(scrubbed, self._environment),
+                partial(self._options, CLAUDE),
+                price=usage.price,
+            )
         raise RuntimeMissing(f"There is no runtime {name!r}. Known: {', '.join(RUNTIMES)}.")
+
+    def programs(self) -> Sequence[ModelInfo]:
+        """The runtimes that are programs of their own. Blocks: use a thread."""
+        from agent_host.runtimes.claude_info import claude_info
+
+        options = self._options(CLAUDE)
+        return (claude_info(scrubbed(self._environment, options.inherit), options),)
+
+    def _options(self, name: str) -> RuntimeOptions:
+        return self._workspace.settings.runtimes.get(name, RuntimeOptions())
 
     async def warm(self, workspace: Workspace) -> None:
         """Import what the configured model needs, in a thread; what can't be used waits."""
@@ -300,7 +331,8 @@ class _Runtimes:
 
     async def close(self) -> None:
         """Release what is shared between runs."""
-        await self._sdk.close()
+        for runtime in (self._sdk, *self._others.values()):
+            await runtime.close()
 
 
 def _window(model: str, chosen: Mapping[str, int]) -> int | None:

@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,12 +22,14 @@ from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
 from agent_host.core.errors import AgentHostError
-from agent_host.core.model import ModelInfo
+from agent_host.core.model import ModelInfo, RuntimeOptions
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.keychain import Keychain
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.permissions.rules import read_rules
 from agent_host.roles import RoleShelf, read_roles, role_folders
+from agent_host.runtimes import CLAUDE
+from agent_host.runtimes.claude_info import claude_info
 from agent_host.runtimes.embedded.model import ModelFile, model_file
 from agent_host.settings import (
     SettingProblem,
@@ -57,11 +59,18 @@ class Situation:
     shelf: RoleShelf
     credentials: Credentials
     embedded: ModelFile
+    environment: Mapping[str, str] = field(repr=False)
 
     @property
     def models(self) -> tuple[ModelInfo, ...]:
-        """The vendors' models and the embedded one."""
-        return (*self.credentials.models(), self.embedded.info())
+        """The vendors' models, the embedded one, and what the claude CLI runs."""
+        return (*self.credentials.models(), self.embedded.info(), self.claude)
+
+    @property
+    def claude(self) -> ModelInfo:
+        """The claude CLI as a runtime; starts it for its version."""
+        options = self.settings.runtimes.get(CLAUDE, RuntimeOptions())
+        return claude_info(scrubbed(self.environment, options.inherit), options)
 
     def model(self) -> str:
         """The model that a run without a wish gets. Raises NoApiKey or ModelNotFound."""
@@ -120,6 +129,7 @@ def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
         shelf=read_roles(role_folders(dirs.roles, [workspace], read_rules, narrow)),
         credentials=read_credentials(environ, stored=Keychain(dirs.state).stored()),
         embedded=model_file(environ, dirs.cache),
+        environment=environ,
     )
 
 

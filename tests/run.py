@@ -27,6 +27,8 @@ NODE_TESTS = ROOT / "tests" / "editors" / "node"
 EXTENSION = ROOT / "editors" / "vscode"
 WINDOW = ROOT / "tests" / "editors" / "vscode"
 """VS Code itself, out of npm, and the tests that drive it."""
+CLIS = ROOT / "tests" / "clis"
+"""Agents of others that are tested as runtimes."""
 SECONDS = 1800
 """No command may take longer."""
 
@@ -215,7 +217,7 @@ def install() -> list[str]:
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
         run(*apt, "update", "-q")
         run(*apt, "install", "-qy", "--no-install-recommends", *missing)
-    for folder in (NODE_TESTS, EXTENSION, WINDOW):
+    for folder in (NODE_TESTS, EXTENSION, WINDOW, CLIS):
         install_node(folder)
     return []
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import agent_host
+from agent_host import compose
+from agent_host.lsp import capabilities
 from agent_host.lsp.wire import METHODS
 from agent_host.roles import RoleFolder, read_roles
 
@@ -83,6 +85,10 @@ def test_the_floors_in_the_docstring_are_those_of_the_contract() -> None:
 def test_the_table_of_methods_in_the_readme_is_the_one_of_the_wire() -> None:
     rows = re.findall(r"^\|\s*`(agent/[\w/]+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert sorted(rows) == sorted(METHODS)
+
+
+def test_the_handshake_names_the_runtimes_that_there_are() -> None:
+    assert capabilities.RUNTIMES == compose.RUNTIMES
 
 
 def test_the_lock_pins_every_dependency_and_names_no_place() -> None:

@@ -59,6 +59,7 @@ class Parts:
     diagnostics: FileDiagnostics
     guidance: GuidanceSource
     embedded: Callable[[], ModelInfo]
+    programs: Callable[[], Sequence[ModelInfo]]
     runtimes: tuple[str, ...]
     action_server: Callable[[], ActionServerStatus]
     start_actions: Callable[[], Coroutine[object, object, None]]
@@ -169,7 +170,9 @@ class Application:
 
     async def models(self) -> Sequence[ModelInfo]:
         """The vendors' models, and why some can't be used."""
-        return (*self._parts.workspace.credentials.models(), self._parts.embedded())
+        parts = self._parts
+        programs = await asyncio.to_thread(parts.programs)
+        return (*parts.workspace.credentials.models(), parts.embedded(), *programs)
 
     @property
     def library(self) -> Library:

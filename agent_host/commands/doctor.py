@@ -11,6 +11,7 @@ from typing import cast
 from agent_host.actions.sandbox import Sandbox
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
+from agent_host.core.model import ModelInfo
 from agent_host.doctor import LocalServer, Report, examine, names
 
 _NO_SERVER = "none answers on the usual ports; set LOCAL_BASE_URL for another address"
@@ -44,6 +45,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
         "Sandbox for commands": [_sandbox(report.sandbox)],
+        "Runtimes": [_runtime(situation.claude)],
         "Programs": _programs(report),
         "Sessions": [report.store, *filter(None, [report.store_problem])],
         "Directories": [
@@ -60,6 +62,10 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
 def _sandbox(sandbox: Sandbox) -> str:
     program = f" ({sandbox.program})" if sandbox.program else ""
     return f"{sandbox.kind}{program}" + (f": {sandbox.why}" if sandbox.why else "")
+
+
+def _runtime(found: ModelInfo) -> str:
+    return f"{found.name}: {found.source or found.reason}"
 
 
 def _programs(report: Report) -> list[str]:

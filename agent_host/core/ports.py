@@ -64,6 +64,9 @@ class RunSink(Protocol):
     def compacted(self, how: Compacted, items: Sequence[JsonObject]) -> None:
         """From now on these items are the conversation, in place of all that was remembered."""
 
+    def alive(self) -> None:
+        """A sign of life that has nothing to tell."""
+
     def exited(self, exit_code: int | None, signal: str | None) -> None:
         """How the runtime's own process ended; also told when the run was stopped."""
 

@@ -39,7 +39,7 @@ METHODS = (
     "agent/session/attach",
     "agent/session/detach",
 )
-RUNTIMES = ("sdk",)
+RUNTIMES = ("sdk", "claude-code")
 
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
+CLAUDE = "claude-code"
+"""The runtime that is the claude CLI."""
+
 VENDORS = ("openai", "anthropic", "gemini", "local", "scripted")
 """What may stand before the slash of a model's name for the runtime `sdk`."""
 

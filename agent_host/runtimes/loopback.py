@@ -91,16 +91,20 @@ Answer = Callable[[bytes, Reply], Awaitable[None]]
 async def loopback(answer: Answer) -> AsyncGenerator[Address]:
     """Serve POSTs with the right token on a free port of 127.0.0.1."""
     token = secrets.token_urlsafe(32)
-    async with asyncio.TaskGroup() as tasks:
-        server = _Server(answer, token, tasks)
-        listener = await asyncio.start_server(server.connected, "127.0.0.1", 0, limit=MAX_HEAD)
-        port: int = listener.sockets[0].getsockname()[1]
-        server.host = f"127.0.0.1:{port}"
-        try:
-            yield Address(f"http://{server.host}/mcp", port, token)
-        finally:
-            listener.close()
-            server.close()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            server = _Server(answer, token, tasks)
+            listener = await asyncio.start_server(server.connected, "127.0.0.1", 0, limit=MAX_HEAD)
+            port: int = listener.sockets[0].getsockname()[1]
+            server.host = f"127.0.0.1:{port}"
+            try:
+                yield Address(f"http://{server.host}/mcp", port, token)
+            finally:
+                listener.close()
+                server.close()
+    except BaseExceptionGroup as group:
+        # The exception of the `async with` itself, which the TaskGroup has wrapped.
+        raise group.exceptions[0] from group
 
 
 class _Server:

@@ -75,7 +75,7 @@ class Agent:
         self._said = Origin("agent", plan.role.name, plan.model, plan.path)
         self._done = Origin("tool", plan.role.name, plan.model, plan.path)
         self._call_id = call_id
-        self.sink = Sink(self._tell, self._remember, self._add_usage)
+        self.sink = Sink(self._tell, self._remember, self._add_usage, means.active)
         guide = Guide(means.guidance, plan.known, means.mind.told)
         self._gate = Gate(
             Scene(plan.session_id, plan.run_id, plan.role, plan.cwd, guide, plan.path, call_id),

@@ -23,10 +23,12 @@ class Sink:
         tell: Callable[[Delta], None],
         remember: Remember,
         add_usage: Callable[[Usage], None],
+        show_life: Callable[[], None],
     ) -> None:
         self._tell = tell
         self._remember = remember
         self._add_usage = add_usage
+        self._show_life = show_life
         self._parts: list[str] = []
         self.exit_code: int | None = None
         self.signal: str | None = None
@@ -61,6 +63,9 @@ class Sink:
     def compacted(self, how: Compacted, items: Sequence[JsonObject]) -> None:
         self._remember(items, boundary=True)
         self._tell(how)
+
+    def alive(self) -> None:
+        self._show_life()
 
     def exited(self, exit_code: int | None, signal: str | None) -> None:
         self.exit_code, self.signal = exit_code, signal

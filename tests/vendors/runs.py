@@ -65,6 +65,9 @@ class Sink:
     def remember(self, items: Sequence[JsonObject]) -> None:
         self.memory += items
 
+    def alive(self) -> None:
+        raise AssertionError("this runtime always has something to tell")
+
     def exited(self, exit_code: int | None, signal: str | None) -> None:
         raise AssertionError("this runtime has no process of its own")
 
