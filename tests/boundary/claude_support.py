@@ -23,6 +23,8 @@ from agent_host.core.ports import RuntimeRequest, RuntimeResult
 from agent_host.runtimes.claude_cli import ClaudeRuntime
 from tests.vendors.runs import ROLE, TOOLS
 
+SESSION = "11111111-2222-3333-4444-555555555555"
+"""What the fake calls its session."""
 FAKE = Path(__file__).parents[1] / "fake_claude.py"
 
 

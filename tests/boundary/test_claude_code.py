@@ -12,8 +12,7 @@ import pytest
 from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeMissing
 from agent_host.core.model import Limits, Usage
 from tests.boundary.action_support import processes, until
-from tests.boundary.claude_support import FAKE, Gate, Sink, fake, request, run, runtime
-from tests.fake_claude import SESSION
+from tests.boundary.claude_support import FAKE, SESSION, Gate, Sink, fake, request, run, runtime
 
 
 async def test_a_plain_answer_with_usage_and_session(tmp_path: Path) -> None:
