@@ -160,8 +160,10 @@ class Application:
 
     async def roles(self) -> RoleList:
         """The roles that can be used, and the broken ones."""
-        shelf = await self._parts.workspace.roles()
-        return RoleList(tuple(shelf.roles.values()), shelf.problems)
+        workspace = self._parts.workspace
+        shelf = await workspace.roles()
+        rights = {name: workspace.rights_of(role) for name, role in shelf.roles.items()}
+        return RoleList(tuple(shelf.roles.values()), shelf.problems, rights)
 
     async def guidance(self) -> Guidance:
         """Instructions, skills and prompt files, and what is wrong with broken ones."""

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from agent_host.app import workspace_rules
+from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.actions import PathFacts
 from agent_host.core.guidance import GuidanceProblem
 from agent_host.core.model import JsonObject, Role, RoleProblem
@@ -26,6 +28,7 @@ from agent_host.permissions import paths
 from agent_host.permissions.engine import judge
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.paths import is_secret
+from agent_host.permissions.rights import Right, rights
 from agent_host.permissions.subject import Policy, Subject
 from agent_host.permissions.trust import TrustBook
 from agent_host.roles import (
@@ -67,6 +70,7 @@ class Workspace:
         self._trust = trust
         self._parse_rules = parse_rules
         self._narrow_rules = narrow_rules
+        self._workspace_rules = WorkspaceRules(narrow_rules)
         self._sandbox = sandbox
         self._folders: tuple[Folder, ...] = ()
         self._roots: tuple[str, ...] = ()
@@ -117,7 +121,7 @@ class Workspace:
         """What trusting a folder would bring into use."""
         folder = Path(root, WORKSPACE_FOLDER)
         roles = (f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
-        return (*roles, *brought(root))
+        return (*roles, *workspace_rules.names(root), *brought(root))
 
     # ---- guidance
 
@@ -182,7 +186,11 @@ class Workspace:
 
     async def roles(self) -> RoleShelf:
         """The roles as they are on disk now."""
-        return await asyncio.to_thread(self._read_roles)
+        return await asyncio.to_thread(self._all_roles)
+
+    def rights_of(self, role: Role) -> tuple[Right, ...]:
+        """What a role may do in the first folder as things are now, and why."""
+        return rights(self.policy(role, "", self._roots[0] if self._roots else ""))
 
     def is_role_file(self, path: str) -> bool:
         """Whether a path is where roles are looked for."""
@@ -190,6 +198,20 @@ class Workspace:
             return False
         folders = [self._dirs.roles, *(Path(root, WORKSPACE_FOLDER) for root in self._roots)]
         return any(os.path.realpath(folder) == str(Path(path).parent) for folder in folders)
+
+    def _all_roles(self) -> RoleShelf:
+        """The roles, with what is wrong in the workspace's rules or keeps them from being used."""
+        shelf = self._read_roles()
+        found = [
+            problem
+            for root in self._roots
+            for problem in (
+                self._workspace_rules.of(root).problems
+                if self.trusted(root)
+                else self._workspace_rules.unused(root)
+            )
+        ]
+        return replace(shelf, problems=(*shelf.problems, *found)) if found else shelf
 
     def _read_roles(self) -> RoleShelf:
         own = [RoleFolder(packaged_roles(), self._parse_rules)]
@@ -221,6 +243,12 @@ class Workspace:
             roots=self._roots,
             trusted=self.trusted(root) if root else False,
             user_rules=self.settings.rules,
+            workspace_rules=tuple(
+                rule
+                for each in self._roots
+                if self.trusted(each)
+                for rule in self._workspace_rules.of(each).rules
+            ),
             role_may_allow=any(paths.beneath(folder, role.source) for folder in roles),
             grants=self._grants.view(session_id, self._roots),
             sandbox=self._sandbox(),

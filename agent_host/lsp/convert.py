@@ -4,6 +4,7 @@ Not here: checking what came in (wire.py has done that), the fast way of text (d
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import assert_never, cast
 
 from agent_host.core.actions import OmittedFile, RunDiff
@@ -213,6 +214,11 @@ def roles_answer(found: RoleList) -> wire.RolesAnswer:
                 runtime=role.runtime,
                 skills=sorted(role.skills),
                 may_call=[each.role for each in role.may_call],
+                rights=[
+                    wire.RightWire.model_validate(asdict(right))
+                    for right in found.rights.get(role.name, ())
+                ]
+                or None,
             )
             for role in found.roles
         ],

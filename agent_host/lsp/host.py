@@ -4,7 +4,7 @@ All values are core words or plain JSON. Not here: pygls, and how either side do
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -22,6 +22,7 @@ from agent_host.core.model import (
     RunResult,
     SessionStatus,
 )
+from agent_host.permissions.rights import Right
 from agent_host.session.library import Library
 from agent_host.session.manager import Stopped
 from agent_host.session.pending import Steered, Waiting, When
@@ -74,10 +75,14 @@ class HostStatus:
 
 @dataclass(frozen=True, slots=True)
 class RoleList:
-    """What `agent/roles` tells: the usable ones, and what is wrong with the others."""
+    """What `agent/roles` tells: the usable ones, and what is wrong with the others.
+
+    `rights`: by role, what it may do as things are now.
+    """
 
     roles: tuple[Role, ...]
     problems: tuple[RoleProblem, ...]
+    rights: Mapping[str, tuple[Right, ...]] = field(default_factory=dict[str, tuple[Right, ...]])
 
 
 class EditorError(Exception):

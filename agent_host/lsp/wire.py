@@ -266,6 +266,22 @@ class StatusAnswer(Told):
     runtimes: list[str]
 
 
+class RightWire(Told):
+    """What a role may do with an ordinary file or command, and the step or rule that says so.
+
+    `overrides` are rules that say otherwise and do not win, `exceptions` those about some paths or
+    commands only.
+    """
+
+    action: str
+    verdict: Literal["allow", "ask", "deny"]
+    source: str
+    reason: str
+    where: str | None = None
+    overrides: list[str]
+    exceptions: list[str]
+
+
 class RoleWire(Told):
     name: str
     description: str
@@ -274,6 +290,7 @@ class RoleWire(Told):
     runtime: str | None = None
     skills: list[str]
     may_call: list[str]
+    rights: list[RightWire] | None = None
 
 
 class RoleProblemWire(Told):

@@ -389,6 +389,17 @@ export type RevertedFileWire = {
   reason?: string | null | undefined;
 };
 
+/** What a role may do with an ordinary file or command, and the step or rule that says so. `overrides` are rules that say otherwise and do not win, `exceptions` those about some paths or commands only. */
+export type RightWire = {
+  action: string;
+  verdict: "allow" | "ask" | "deny";
+  source: string;
+  reason: string;
+  where?: string | null | undefined;
+  overrides: (string)[];
+  exceptions: (string)[];
+};
+
 /** `line` counts from 1. */
 export type RoleProblemWire = {
   name: string;
@@ -406,6 +417,7 @@ export type RoleWire = {
   runtime?: string | null | undefined;
   skills: (string)[];
   mayCall: (string)[];
+  rights?: (RightWire)[] | null | undefined;
 };
 
 export type RolesAnswer = {

@@ -1,0 +1,99 @@
+"""The rules that a workspace brings for agents, in `.agent-host/config.yaml`: they only narrow.
+
+A file is read again when it has changed; one that can't be read is told with its line, and so is
+one that is not used. Not here: what trusts a workspace (workspace.py).
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_host.core.model import RoleProblem
+from agent_host.core.permission import Rule
+from agent_host.fields.reader import Fields, ParseRules, Problem, rules_of
+from agent_host.fields.yaml_source import YamlError, read_yaml
+
+FILE = Path(".agent-host", "config.yaml")
+MAX_BYTES = 256 * 1024
+
+NOT_TRUSTED = "The workspace is not trusted yet, so its rules are not used."
+_ONLY_RULES = "A workspace's file holds `rules` and nothing else; what else it says is not used."
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What one workspace folder brings."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[RoleProblem, ...] = ()
+
+
+class WorkspaceRules:
+    """The files of all folders; `narrow` reads rules and leaves out those that allow."""
+
+    def __init__(self, narrow: ParseRules) -> None:
+        self._narrow = narrow
+        self._read: dict[str, tuple[object, Brought]] = {}
+
+    def of(self, root: str) -> Brought:
+        """What a trusted folder brings, as it is on disk now."""
+        path = Path(root, FILE)
+        try:
+            found = path.stat()
+        except OSError:
+            return Brought()
+        state = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if root not in self._read or self._read[root][0] != state:
+            self._read[root] = (state, _read(path, self._narrow))
+        return self._read[root][1]
+
+    def unused(self, root: str) -> tuple[RoleProblem, ...]:
+        """What a folder that is not trusted would bring."""
+        path = Path(root, FILE)
+        return (_problem(path, 1, NOT_TRUSTED, "warning"),) if path.exists() else ()
+
+
+def names(root: str) -> Sequence[str]:
+    """The file as it is called in the question for trust, if there is one."""
+    return (str(FILE),) if Path(root, FILE).exists() else ()
+
+
+def _read(path: Path, narrow: ParseRules) -> Brought:
+    try:
+        if not path.is_file():
+            return Brought((), (_problem(path, 1, "It is no regular file."),))
+        # Not waiting, should it have become a pipe meanwhile.
+        with open(path, "rb", opener=_at_once) as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            return Brought((), (_problem(path, 1, f"It has more than {MAX_BYTES // 1024} KiB."),))
+        source = read_yaml(data.decode("utf-8-sig"))
+    except OSError as error:
+        return Brought((), (_problem(path, 1, f"It can't be read: {error.strerror}."),))
+    except UnicodeDecodeError:
+        return Brought((), (_problem(path, 1, "It is not UTF-8."),))
+    except YamlError as error:
+        return Brought((), (_problem(path, error.line, error.reason),))
+    found: list[Problem] = []
+    fields = Fields(source, found)
+    rules = rules_of(fields, str(path), narrow)
+    problems = [
+        _problem(path, each.line or 1, each.reason, "warning" if each.warning else "error")
+        for each in found
+    ]
+    others = {name: value for name, value in fields.rest().items() if name != "rules"}
+    problems += [
+        _problem(path, value.line or 1, f"`{name}`: {_ONLY_RULES}", "warning")
+        for name, value in others.items()
+    ]
+    return Brought(rules, tuple(problems))
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _problem(path: Path, line: int, reason: str, severity: str = "error") -> RoleProblem:
+    kind = "warning" if severity == "warning" else "error"
+    return RoleProblem(str(FILE), str(path), line, reason, kind)
