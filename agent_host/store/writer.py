@@ -114,6 +114,8 @@ class Writer(Generic[TargetT]):
             if fits:
                 self._queued += size
                 self._enter(write)
+                # That a run began or ended is to be known at once.
+                self._hurried = self._hurried or isinstance(write, EndRun | StartRun)
                 return
             # What was queued before is stored all the same.
             lost: set[str] = set() if run_id is None else {run_id}
