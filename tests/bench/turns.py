@@ -22,13 +22,14 @@ def main(turns: int) -> None:
     vendor = Vendor()
     with hosts() as made:
         made.file("a.txt", "some text\n" * 20)
-        editor = made.start(env=vendor.environment)
+        limit = {"AGENT_HOST_MAX_TURNS": str(turns + 1)}
+        editor = made.start(env=vendor.environment | limit)
         vendor.plays([says("warm")])
         editor.run(model="local/any").result()
         read = calls(("fs_read", {"path": "a.txt"}), text="I look once more.")
         vendor.plays([read] * turns + [says("Done.")])
         before = len(vendor.bodies)
-        run = editor.run(model="local/any", limits={"maxTurns": turns + 1})
+        run = editor.run(model="local/any")
         costs: list[float] = []
         walls: list[float] = []
         memory: list[float] = []

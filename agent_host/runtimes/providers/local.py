@@ -73,13 +73,15 @@ class LocalProvider:
         options: ChatCompletionStreamOptionsParam = {"include_usage": True}
         stream = await client.chat.completions.create(
             model=ask.name,
-            messages=messages(ask.instructions, ask.items),
+            messages=[],
             tools=cast("list[ChatCompletionToolParam]", [_tool(s) for s in ask.tools])
             or openai.omit,
             stream=True,
             reasoning_effort=ask.options.effort or openai.omit,
             response_format=_format(ask.options.output_schema) or openai.omit,
             stream_options=options if self._counts_tokens else openai.omit,
+            # The SDK walks through whatever is typed, for milliseconds a turn that is past.
+            extra_body={"messages": messages(ask.instructions, ask.items)},
         )
         reader = _Reader(ask, emit)
         with understood(_VENDOR):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         FunctionToolParam,
         Response,
         ResponseIncludable,
-        ResponseInputParam,
         ResponseOutputItem,
         ResponseOutputMessage,
         ResponseReasoningItem,
@@ -87,7 +86,7 @@ class OpenAIProvider:
         stream = await client.responses.create(
             model=ask.name,
             instructions=ask.instructions or openai.omit,
-            input=cast("ResponseInputParam", [entry for item in items for entry in _entries(item)]),
+            input=[],
             tools=cast("list[FunctionToolParam]", [_tool(s) for s in ask.tools]) or openai.omit,
             reasoning=reasoning or openai.omit,
             text=_format(ask.options.output_schema) or openai.omit,
@@ -95,6 +94,8 @@ class OpenAIProvider:
             prompt_cache_key=ask.session_id[:64],
             store=False,
             stream=True,
+            # The SDK walks through whatever is typed, for milliseconds a turn that is past.
+            extra_body={"input": [entry for item in items for entry in _entries(item)]},
         )
         reader = _Reader(ask, emit, self._config)
         with understood(_VENDOR):
