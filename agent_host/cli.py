@@ -16,6 +16,7 @@ from agent_host.core.errors import AgentHostError
 COMMANDS: Mapping[str, str] = {
     "serve": "serve an editor over stdio (what editors start)",
     "run": "run one prompt in a folder, here in the terminal",
+    "sidecar": "serve a program that speaks no LSP, by lines of JSON on stdio",
     "demo": "show a whole run on a sample project; needs no key",
     "doctor": "say what is set up and what is missing",
     "roles": "list the roles, and what is wrong with broken ones",

@@ -1,0 +1,135 @@
+"""`agent-host sidecar`: hosts that speak no LSP, by lines of JSON, on the same core."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Hosts
+from tests.e2e.processes import descendants, wait_gone
+from tests.e2e.script import calls, says
+from tests.e2e.test_claude_code import configured
+
+TOUCH = ("terminal_run", {"command": "touch made"})
+
+
+class Sidecar:
+    """Speaks to one; every message that came is kept."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self.process = subprocess.Popen(
+            (sys.executable, "-m", "agent_host", "sidecar"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=hosts.root,
+            env=hosts.environment(),
+            text=True,
+        )
+        self.came: list[dict[str, Any]] = []
+
+    def send(self, kind: str, **fields: object) -> None:
+        self.write(json.dumps({"type": kind, **fields}))
+
+    def write(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, kind: str, **fields: object) -> dict[str, Any]:
+        """The next message of that kind with these fields."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            message = json.loads(line)
+            self.came.append(message)
+            if message["type"] == kind and fields.items() <= message.items():
+                return message
+        raise AssertionError(f"it ended without {kind}: {self.came}")
+
+
+@pytest.fixture
+def sidecar(hosts: Hosts) -> Iterator[Sidecar]:
+    made = Sidecar(hosts)
+    made.wait("ready")
+    yield made
+    assert made.process.stdin is not None
+    assert made.process.stdout is not None
+    below = descendants(made.process.pid)
+    made.process.stdin.close()
+    rest = made.process.stdout.read()
+    assert made.process.wait(20) == 0, rest
+    made.process.stdout.close()
+    assert wait_gone(below, 5.0) == []
+
+
+def test_a_query_an_answer_and_its_continuation(hosts: Hosts, sidecar: Sidecar) -> None:
+    sidecar.send("ping")
+    sidecar.wait("pong")
+    model = hosts.script([calls(TOUCH), says("Made.")])
+    sidecar.send("query", sessionId="a", prompt="go", model=model, maxTurns=5, maxBudgetUsd=1.0)
+    assert sidecar.wait("agent_started", sessionId="a")["model"] == model
+    question = sidecar.wait("agent_question", sessionId="a")
+    allow = next(each for each in question["options"] if each["kind"] == "allowOnce")
+    sidecar.send("answer", questionId=question["questionId"], optionId=allow["id"])
+    stopped = sidecar.wait("agent_stopped", sessionId="a")
+    assert (stopped["status"], stopped["output"]) == ("completed", "Made.")
+    assert (hosts.root / "made").exists()
+    assert any(each["type"] == "agent_log" for each in sidecar.came)
+    kinds = {each["event"]["kind"] for each in sidecar.came if each["type"] == "agent_event"}
+    assert {"text", "toolCall", "toolResult"} <= kinds
+    resumed = stopped["resumeSessionId"]
+    plain = hosts.script([says("And on.")])
+    sidecar.send("query", sessionId="b", prompt="more", resumeSessionId=resumed, model=plain)
+    assert sidecar.wait("agent_started", sessionId="b")["resumeSessionId"] == resumed
+    sidecar.wait("agent_stopped", sessionId="b")
+
+
+def test_several_at_once_duplicate_unknown_and_stop(hosts: Hosts, sidecar: Sidecar) -> None:
+    model = hosts.script([calls(TOUCH), says("Made.")])
+    for session in ("a", "b"):
+        sidecar.send("query", sessionId=session, prompt="go", model=model)
+        sidecar.wait("agent_question", sessionId=session)
+    sidecar.send("query", sessionId="a", prompt="go", model=model)
+    sidecar.wait("error", code="duplicate_session")
+    sidecar.send("stop", sessionId="nobody's")
+    sidecar.wait("error", code="unknown_session")
+    sidecar.send("stop", sessionId="a")
+    assert sidecar.wait("agent_stopped", sessionId="a")["status"] == "stopped"
+    assert not (hosts.root / "made").exists()
+    # The other one is still asking; it is stopped with the sidecar itself.
+
+
+def test_what_cannot_be_understood_is_answered(hosts: Hosts, sidecar: Sidecar) -> None:
+    for line, code in (
+        ("{", "invalid_json"),
+        ("[" * 100_000, "invalid_json"),
+        ("[]", "unknown_type"),
+        ("{}", "unknown_type"),
+        ('{"type": "query", "prompt": "x"}', "invalid_message"),
+        ('{"type": "query", "sessionId": "a", "prompt": 3}', "invalid_message"),
+        ('{"type": "answer", "questionId": "q9"}', "unknown_question"),
+    ):
+        sidecar.write(line)
+        sidecar.wait("error", code=code)
+    sidecar.send("query", sessionId="a", prompt="x", model="nobody/knows")
+    sidecar.wait("agent_error", sessionId="a")
+    assert sidecar.wait("agent_stopped", sessionId="a")["status"] == "failed"
+    sidecar.send("query", sessionId="a", prompt="x", cwd=str(hosts.root / "nowhere"))
+    sidecar.wait("agent_error", sessionId="a")
+    sidecar.wait("agent_stopped", sessionId="a")
+    sidecar.send("ping")
+    sidecar.wait("pong")
+
+
+def test_the_exit_of_a_runtimes_process_is_told(hosts: Hosts, sidecar: Sidecar) -> None:
+    configured(hosts, "dies")
+    sidecar.send("query", sessionId="a", prompt="go", runtime="claude-code")
+    assert sidecar.wait("agent_error", sessionId="a")["code"] == "runtime_failed"
+    stopped = sidecar.wait("agent_stopped", sessionId="a")
+    assert (stopped["status"], stopped["exitCode"], stopped["signal"]) == (
+        "failed",
+        None,
+        "SIGKILL",
+    )
