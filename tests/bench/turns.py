@@ -16,12 +16,22 @@ from tests.e2e.script import calls, says
 from tests.e2e.vendor import Vendor
 
 PARTS = 10
+ROLE = """---
+name: reader
+description: Reads, as long as it likes.
+capabilities: {skills: [fs.read]}
+---
+You read.
+"""
 
 
 def main(turns: int) -> None:
     vendor = Vendor()
     with hosts() as made:
         made.file("a.txt", "some text\n" * 20)
+        role = made.state / "config" / "roles" / "reader.md"
+        role.parent.mkdir(parents=True)
+        role.write_text(ROLE)
         limit = {"AGENT_HOST_MAX_TURNS": str(turns + 1)}
         editor = made.start(env=vendor.environment | limit)
         vendor.plays([says("warm")])
@@ -29,7 +39,7 @@ def main(turns: int) -> None:
         read = calls(("fs_read", {"path": "a.txt"}), text="I look once more.")
         vendor.plays([read] * turns + [says("Done.")])
         before = len(vendor.bodies)
-        run = editor.run(model="local/any")
+        run = editor.run(model="local/any", role="reader")
         costs: list[float] = []
         walls: list[float] = []
         memory: list[float] = []
