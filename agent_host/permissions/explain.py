@@ -21,6 +21,7 @@ _SOURCES = {
     "network": "the network is asked each time",
     "wrapper": "programs that run others are asked each time",
     "grant": "your earlier answer",
+    "repeat": "a call that is repeated is asked",
     "safe table": "the table of commands that only read",
     "secret": "secret-looking files are asked",
     "outside": "places outside the workspace are asked",

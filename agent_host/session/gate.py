@@ -35,6 +35,7 @@ from agent_host.session.judge import Judge, Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.long_results import LongResults, is_reference
 from agent_host.session.permits import PERMITTED, Permits
+from agent_host.session.repeats import Repeats
 from agent_host.tools import ToolProblem, parse
 
 log = logging.getLogger(__name__)
@@ -100,6 +101,7 @@ class Gate:
         self._in_flight: set[asyncio.Task[ToolResult]] = set()
         self._permits = Permits(crew.changes, ledger, ways.tell)
         self._delegated = 0
+        self._repeats = Repeats()
         self._denials = 0
         self._closed = False
 
@@ -160,6 +162,7 @@ class Gate:
     # ---- the way of one call
 
     async def _live(self, way: "_Way", life: CallLife) -> ToolResult:
+        self._repeats.count(life.call)
         try:
             result = await way(life)
         except asyncio.CancelledError:
@@ -168,7 +171,9 @@ class Gate:
         except Exception:
             log.exception("call %s broke", life.call.call_id)
             result = _broken(life)
-        self._denials = self._denials + 1 if result.status == "denied" else 0
+        is_denied = result.status == "denied"
+        self._repeats.ended(life.call, denied=is_denied)
+        self._denials = self._denials + 1 if is_denied else 0
         if result is not PERMITTED:
             life.end(result)
         if self._denials >= MAX_DENIALS:
@@ -291,6 +296,7 @@ class Gate:
                 self._end_if_stopped(trusts)
                 why = f"{judged.decision.reason} ({trusts.reason})"
                 judged = replace(judged, decision=replace(judged.decision, reason=why))
+        judged = replace(judged, decision=self._repeats.judged(judged.decision, call_id))
         self._tell(Logged("permissions", explain(judged.decision)))
         return judged
 

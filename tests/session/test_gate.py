@@ -16,7 +16,7 @@ from agent_host.core.events import (
     ToolOutput,
     ToolRequested,
 )
-from agent_host.core.model import ToolCall, ToolResult
+from agent_host.core.model import Limits, ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question, Rule
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.settings import Settings
@@ -355,4 +355,36 @@ async def test_what_was_permitted_in_vain_counts_as_denials_too(tmp_path: Path) 
         host.editor.choose = by_kind("deny")
         host.plays(story)
         result = await host.manager.run(asked())
+        assert (result.status, result.limit) == ("limit", "denials")
+
+
+async def test_the_same_call_three_times_in_a_row_is_asked_about(tmp_path: Path) -> None:
+    reads = [tool("fs_read", f"c{n}", path="a.txt") for n in range(7)]
+    async with stage(tmp_path) as host:
+        host.actions.files["/w/a.txt"] = b"text\n"
+        told = await results(host, *reads)
+        assert [status for status, _ in told] == ["ok"] * 7
+        assert len(host.editor.questions) == 2
+        assert "3 times in a row" in host.editor.questions[0].detail
+        kinds = {option.kind for option in host.editor.questions[0].options}
+        assert not kinds & {"allowSession", "allowWorkspace"}
+        # With another call in between nothing is asked.
+        other = tool("fs_list", "d", path=".")
+        await results(host, reads[0], reads[1], other, reads[2], reads[3], other, reads[4])
+        assert len(host.editor.questions) == 2
+
+
+async def test_an_agent_that_repeats_itself_for_ever_is_ended(tmp_path: Path) -> None:
+    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        number = 0
+        while True:
+            number += 1
+            sink.text(f"{number} ")
+            await gate.call(tool("fs_read", f"c{number}", path="a.txt"))
+
+    async with stage(tmp_path) as host:
+        host.actions.files["/w/a.txt"] = b"text\n"
+        host.editor.choose = by_kind("deny")
+        host.plays(story)
+        result = await host.manager.run(asked(limits=Limits(max_turns=None, wall_seconds=30)))
         assert (result.status, result.limit) == ("limit", "denials")
