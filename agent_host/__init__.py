@@ -7,7 +7,7 @@ The floors; imports go down only, names on one line don't know each other:
     commands
     compose | client | doctor
     app
-    lsp
+    lsp | conversation
     session
     runtimes | permissions | editing | actions | roles | store | tools | usage | settings | guidance
     process | fields | credentials | keychain

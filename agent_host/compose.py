@@ -23,14 +23,16 @@ from agent_host.actions.environment import scrubbed
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
+from agent_host.app.conversation_parts import conversation_parts
 from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.recovery import Recovery
+from agent_host.app.system_clock import SystemClock
 from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.errors import AgentHostError, RuntimeMissing
 from agent_host.core.guidance import Guidance
 from agent_host.core.model import ModelInfo, RuntimeOptions
-from agent_host.core.ports import Runtime
+from agent_host.core.ports import Editor, Runtime
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.credentials import EMBEDDED, KEYRING
 from agent_host.guidance.reader import GuidanceReader
@@ -103,11 +105,22 @@ def make_host(edge: Edge) -> Host:
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
     runtimes = _Runtimes(workspace, base.embedded, environment)
-    manager = SessionManager(_staff(base, editor, store, runtimes), edge.tasks)
+    conversation = conversation_parts(
+        edge,
+        documents,
+        editor,
+        actions,
+        workspace,
+        guidance=base.guidance,
+        manager=lambda: manager,
+        new_id=_new_id,
+    )
+    staff = _staff(base, conversation.editor, store, runtimes, can_diagnose=editor.can_diagnose)
+    manager = SessionManager(staff, edge.tasks)
     library = Library(
         store,
         manager,
-        Reverter(editor, actions, store, clock=_SystemClock(), new_id=_new_id),
+        Reverter(editor, actions, store, clock=SystemClock(), new_id=_new_id),
         Settler(Present(editor, actions), store),
         _new_id,
         lambda: workspace.key,
@@ -125,6 +138,7 @@ def make_host(edge: Edge) -> Host:
             store=store,
             manager=manager,
             library=library,
+            conversation=conversation,
             commands=Commands(library, base.grants, base.trust, lambda: workspace.roots),
             diagnostics=FileDiagnostics(edge.notify, workspace.file_problems),
             guidance=base.guidance,
@@ -224,7 +238,9 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
         return await judge.judge(action, chosen, "")
 
 
-def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runtimes") -> Staff:
+def _staff(
+    base: _Base, editor: Editor, store: SessionStore, runtimes: "_Runtimes", *, can_diagnose: bool
+) -> Staff:
     workspace, actions = base.workspace, base.actions
 
     def shown(path: str) -> str:
@@ -253,26 +269,18 @@ def _staff(base: _Base, editor: LspEditor, store: SessionStore, runtimes: "_Runt
             runtimes=lambda: RUNTIMES,
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
             guidance=base.guidance,
-            missing_tools=lambda: frozenset(() if editor.can_diagnose else (DIAGNOSTICS,)),
+            missing_tools=lambda: frozenset(() if can_diagnose else (DIAGNOSTICS,)),
         ),
         asker=lambda session_id: Asker(
             session_id, editor, store, base.grants, base.trust, ignored=workspace.brings
         ),
         runtime=runtimes.get,
-        clock=_SystemClock(),
+        clock=SystemClock(),
         new_id=_new_id,
         workspace=lambda: workspace.key,
         show=shown,
         settler=Settler(Present(editor, actions), store),
     )
-
-
-class _SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 class _Runtimes:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent_host.app.commands import Commands
+from agent_host.app.conversation_parts import ConversationParts
 from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.recovery import Recovery
 from agent_host.app.workspace import Workspace
 from agent_host.core.actions import ActionServerStatus
-from agent_host.core.document import Range
+from agent_host.core.document import Position, Range
 from agent_host.core.errors import ActionFailed, AgentHostError, StoreFailed
 from agent_host.core.guidance import Guidance, GuidanceSource
 from agent_host.core.model import JsonObject, ModelInfo, PromptPart, RunRequest, RunResult
@@ -56,6 +57,7 @@ class Parts:
     manager: SessionManager
     library: Library
     commands: Commands
+    conversation: ConversationParts
     diagnostics: FileDiagnostics
     guidance: GuidanceSource
     embedded: Callable[[], ModelInfo]
@@ -106,6 +108,7 @@ class Application:
         # The action server first: it ends its commands at once, while a stop leaves them seconds.
         await parts.actions.close()
         await parts.manager.close()
+        parts.conversation.conversations.close()
         await parts.store.close()
         await parts.close_runtimes()
 
@@ -183,6 +186,8 @@ class Application:
 
     async def command(self, name: str, arguments: Sequence[object]) -> object:
         """Do an `agentHost.*` command other than run and stop."""
+        if self._parts.conversation.commands.knows(name):
+            return await self._parts.conversation.commands.execute(name, arguments)
         return await self._parts.commands.execute(name, arguments)
 
     def code_actions(
@@ -191,18 +196,24 @@ class Application:
         range: Range,  # noqa: A002 - the name that the port gives it
         context: JsonObject,
     ) -> Sequence[JsonObject]:
-        """Stop, while a run goes on: so that an editor without a plug-in has a way to."""
-        del uri, range, context
-        if all(status.run_id is None for status in self._parts.manager.status()):
-            return ()
-        title, everything = "Agent: stop", dict[str, object]()
-        stop: JsonObject = {"title": title, "command": "agentHost.stop", "arguments": [everything]}
-        return ({"title": title, "kind": "quickfix", "command": stop},)
+        """What can be done here, so that an editor without a plug-in can do everything."""
+        return self._parts.conversation.conversing.code_actions(uri, range, context)
 
     def code_lenses(self, uri: str) -> Sequence[JsonObject]:
-        """None yet."""
-        del uri
-        return ()
+        """What can be done in a conversation document."""
+        return self._parts.conversation.conversing.code_lenses(uri)
+
+    async def completion(self, uri: str, position: Position) -> JsonObject | None:
+        """Files and commands in a conversation document."""
+        return await self._parts.conversation.conversing.completion(uri, position)
+
+    def folding_ranges(self, uri: str) -> Sequence[JsonObject] | None:
+        """The parts of a conversation document."""
+        return self._parts.conversation.conversing.folding_ranges(uri)
+
+    def document_symbols(self, uri: str) -> Sequence[JsonObject] | None:
+        """Who says what in a conversation document."""
+        return self._parts.conversation.conversing.document_symbols(uri)
 
     def in_code_points(self, uri: str, range: Range) -> Range:  # noqa: A002
         """A range in the editor's units as the core counts."""
@@ -217,16 +228,19 @@ class Application:
 
     def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:
         self._parts.documents.did_open(uri, language_id, version, text)
+        self._parts.conversation.conversations.opened(uri)
         self._diagnose(uri)
 
     def did_change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> None:
         self._parts.documents.did_change(uri, version, changes)
         self._parts.recovery.changed(uri)
+        self._parts.conversation.conversations.changed(uri)
         self._diagnose(uri)
 
     def did_close(self, uri: str) -> None:
         document = self._parts.documents.find(uri)
         self._parts.documents.did_close(uri)
+        self._parts.conversation.conversations.closed(uri)
         self._parts.diagnostics.clear(document.uri if document else uri)
 
     def did_save(self, uri: str, text: str | None) -> None:

@@ -81,6 +81,11 @@ class Workspace:
         self.setting_problems: tuple[SettingProblem, ...] = ()
         self.keychain = Keychain(dirs.state)
 
+    @property
+    def state_folder(self) -> Path:
+        """Where the host keeps what is its own."""
+        return self._dirs.state
+
     # ---- folders
 
     @property

@@ -28,6 +28,10 @@ class Buffer:
         """The number of lines, the one after the last ending included."""
         return len(self._lines)
 
+    def line(self, number: int) -> str:
+        """A line with its ending, "" for one that is not there."""
+        return self._lines[number] if 0 <= number < len(self._lines) else ""
+
     def replace(self, start: Position, end: Position, text: str) -> None:
         """Replace what is between two positions in code points; both must exist."""
         first, last = start.line, end.line

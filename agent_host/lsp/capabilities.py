@@ -16,6 +16,14 @@ COMMANDS = (
     "agentHost.distrust",
     "agentHost.grants",
     "agentHost.revokeGrant",
+    "agentHost.send",
+    "agentHost.takeBack",
+    "agentHost.ask",
+    "agentHost.newConversation",
+    "agentHost.answer",
+    "agentHost.allow",
+    "agentHost.deny",
+    "agentHost.show",
 )
 METHODS = (
     "agent/run",
@@ -53,6 +61,9 @@ def initialize_result(params: Mapping[str, object]) -> dict[str, object]:
             "executeCommandProvider": {"commands": list(COMMANDS)},
             "codeActionProvider": True,
             "codeLensProvider": {"resolveProvider": False},
+            "completionProvider": {"triggerCharacters": ["@", "/"]},
+            "foldingRangeProvider": True,
+            "documentSymbolProvider": True,
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
             "experimental": {
                 "agentHost": {"version": 1, "methods": list(METHODS), "runtimes": list(RUNTIMES)}

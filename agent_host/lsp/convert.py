@@ -58,7 +58,7 @@ from agent_host.lsp.host import (
     RoleList,
 )
 from agent_host.lsp.json_values import int_in, is_object, list_in, object_in, text_in
-from agent_host.lsp.standard import HeardChange, HeardRange
+from agent_host.lsp.standard import HeardChange, HeardPosition, HeardRange
 
 CodePoints = Callable[[str, Range], Range]
 """A range of a URI in the client's units as one in code points."""
@@ -117,6 +117,11 @@ def _folders(params: JsonObject) -> tuple[Folder, ...]:
     if root is None and (path := text_in(params, "rootPath")):
         root = path_to_uri(path)
     return (Folder(root, root),) if root else ()
+
+
+def position_of(heard: HeardPosition) -> Position:
+    """A position as it came, in the client's units."""
+    return Position(heard.line, heard.character)
 
 
 def range_of(heard: HeardRange | wire.RangeWire) -> Range:

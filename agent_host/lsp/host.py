@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_host.core.actions import ActionServerStatus
-from agent_host.core.document import Range
+from agent_host.core.document import Position, Range
 from agent_host.core.events import NumberedDelta
 from agent_host.core.guidance import Guidance
 from agent_host.core.model import (
@@ -214,6 +214,18 @@ class Host(Protocol):
 
     def code_lenses(self, uri: str) -> Sequence[JsonObject]:
         """LSP CodeLenses of that document."""
+        ...
+
+    async def completion(self, uri: str, position: Position) -> JsonObject | None:
+        """An LSP CompletionList for a place in the client's units; None: nothing to offer."""
+        ...
+
+    def folding_ranges(self, uri: str) -> Sequence[JsonObject] | None:
+        """LSP FoldingRanges; None leaves it to the editor."""
+        ...
+
+    def document_symbols(self, uri: str) -> Sequence[JsonObject] | None:
+        """LSP DocumentSymbols or SymbolInformation; None leaves it to others."""
         ...
 
     def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:

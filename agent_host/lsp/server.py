@@ -97,6 +97,9 @@ class Server:
         self._on("workspace/executeCommand", standard.ExecuteCommand, self._command)
         self._on("textDocument/codeAction", standard.CodeAction, self._code_actions)
         self._on("textDocument/codeLens", standard.CodeLens, self._code_lenses)
+        self._on("textDocument/completion", standard.Completion, self._completion)
+        self._on("textDocument/foldingRange", standard.OfDocument, self._folding_ranges)
+        self._on("textDocument/documentSymbol", standard.OfDocument, self._document_symbols)
         self._on("textDocument/didOpen", standard.DidOpen, self._did_open)
         self._on("textDocument/didChange", standard.DidChange, self._did_change)
         self._on("textDocument/didClose", standard.DidClose, self._did_close)
@@ -226,6 +229,17 @@ class Server:
 
     def _code_lenses(self, params: standard.CodeLens) -> object:
         return list(self._app.code_lenses(params.text_document.uri))
+
+    async def _completion(self, params: standard.Completion) -> object:
+        host = await self._ready()
+        position = convert.position_of(params.position)
+        return await host.completion(params.text_document.uri, position)
+
+    def _folding_ranges(self, params: standard.OfDocument) -> object:
+        return self._app.folding_ranges(params.text_document.uri)
+
+    def _document_symbols(self, params: standard.OfDocument) -> object:
+        return self._app.document_symbols(params.text_document.uri)
 
     # ---- documents and the workspace
 

@@ -93,6 +93,17 @@ class CodeLens(Heard):
     text_document: DocumentName
 
 
+class Completion(Heard):
+    text_document: DocumentName
+    position: HeardPosition
+
+
+class OfDocument(Heard):
+    """Folding ranges and symbols."""
+
+    text_document: DocumentName
+
+
 class FolderName(Heard):
     uri: str
     name: NullableText = ""

@@ -18,7 +18,7 @@ if __name__ == "__main__":
     OPENING = Opening(listen=sys.argv[2]) if "--tcp" in sys.argv else open_stdio()
 
 from agent_host.core.actions import ActionServerStatus
-from agent_host.core.document import Range
+from agent_host.core.document import Position, Range
 from agent_host.core.errors import RunNotFound, SessionBusy
 from agent_host.core.events import Delta, Ended, NumberedDelta, Started, Text, ToolRequested
 from agent_host.core.model import (
@@ -179,6 +179,18 @@ class EdgeHost:
 
     def code_lenses(self, uri: str) -> Sequence[JsonObject]:
         return []
+
+    async def completion(self, uri: str, position: Position) -> JsonObject | None:
+        del uri, position
+        return None
+
+    def folding_ranges(self, uri: str) -> Sequence[JsonObject] | None:
+        del uri
+        return None
+
+    def document_symbols(self, uri: str) -> Sequence[JsonObject] | None:
+        del uri
+        return None
 
     def did_open(self, uri: str, language_id: str, version: int, text: str) -> None:
         self._events.append(["open", uri, language_id, version, text])

@@ -64,10 +64,11 @@ def test_a_run_is_stopped_by_a_code_action(hosts: Hosts) -> None:
         "range": {"start": place, "end": place},
         "context": {"diagnostics": []},
     }
-    assert editor.request("textDocument/codeAction", where).result() == []
+    (ask,) = editor.request("textDocument/codeAction", where).result()
+    assert ask["title"] == "Agent: ask about this file"
     run = editor.run(model=hosts.script([says("working", hang=True)]))
     run.wait("text")
-    (action,) = editor.request("textDocument/codeAction", where).result()
+    action, _ = editor.request("textDocument/codeAction", where).result()
     assert action["title"] == "Agent: stop"
     execute(editor, "stop", *action["command"]["arguments"])
     assert run.result()["status"] == "stopped"

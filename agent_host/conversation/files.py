@@ -1,0 +1,110 @@
+"""The files that a prompt can name: as the action server lists them, kept for a few seconds.
+
+Ignored files are not offered, but may be named. Bounded in number; asked for in the background
+once there is anything to show.
+"""
+
+import asyncio
+import posixpath
+from collections.abc import Callable, Sequence
+
+from agent_host.conversation.mentions import Mention, mentions
+from agent_host.core.document import Position, Range
+from agent_host.core.errors import ActionFailed
+from agent_host.core.model import PromptPart, ResourcePart, TextPart
+from agent_host.core.ports import Actions, Editor
+from agent_host.core.uris import is_uri, path_to_uri
+
+FRESH_SECONDS = 10.0
+LIST_SECONDS = 3.0
+DEPTH = 12
+MOST = 20_000
+
+
+class WorkspaceFiles:
+    """Names of the workspace's files. `roots` are true paths; the first one needs no prefix."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        actions: Actions,
+        roots: Callable[[], Sequence[str]],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._editor = editor
+        self._actions = actions
+        self._roots = roots
+        self._monotonic = monotonic
+        self._names: tuple[str, ...] = ()
+        self._of: tuple[str, ...] = ()
+        self._at = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def names(self) -> tuple[str, ...]:
+        """Relative paths, directories ending with "/"; files of further roots are absolute."""
+        if self._is_fresh():
+            return self._names
+        async with self._asking:
+            if not self._is_fresh():
+                await self._list()
+        return self._names
+
+    async def attached(self, prompt: str) -> tuple[PromptPart, ...]:
+        """The prompt as it is written, then each file that it names and that exists."""
+        found = [await self._resource(each) for each in mentions(prompt)]
+        return (TextPart(prompt), *(each for each in found if each is not None))
+
+    def name_of(self, path: str) -> str:
+        """A path as a prompt names it."""
+        first = next(iter(self._roots()), None)
+        inside = first is not None and path.startswith(first + "/")
+        return path[len(first) + 1 :] if first is not None and inside else path
+
+    def _is_fresh(self) -> bool:
+        is_same = self._of == tuple(self._roots())
+        return is_same and self._monotonic() - self._at < FRESH_SECONDS
+
+    async def _list(self) -> None:
+        names: list[str] = []
+        roots = tuple(self._roots())
+        for root in roots:
+            try:
+                async with asyncio.timeout(LIST_SECONDS):
+                    listing = await self._actions.list(root, depth=DEPTH, limit=MOST - len(names))
+            except (ActionFailed, TimeoutError):
+                continue
+            names += (each if root == roots[0] else f"{root}/{each}" for each in listing.entries)
+            if len(names) >= MOST:
+                break
+        self._names, self._of, self._at = tuple(names), roots, self._monotonic()
+
+    async def _resource(self, named: Mention) -> ResourcePart | None:
+        uri = await self._uri(named.path)
+        if uri is None:
+            return None
+        if named.first is None or named.last is None:
+            return ResourcePart(uri)
+        first = max(1, named.first)
+        return ResourcePart(uri, Range(Position(first - 1, 0), Position(max(first, named.last), 0)))
+
+    async def _uri(self, path: str) -> str | None:
+        """The URI of an open document or a regular file of that name."""
+        if is_uri(path):
+            document = self._editor.document(path)
+            return document.uri if document else None
+        for root in self._roots():
+            whole = _joined(root, path)
+            if (document := self._editor.document(whole)) is not None:
+                return document.uri
+            try:
+                facts = await self._actions.inspect(whole)
+            except ActionFailed:
+                continue
+            if facts.kind == "file":
+                return path_to_uri(whole)
+        return None
+
+
+def _joined(root: str, path: str) -> str:
+    """An absolute path as it is, another below the root."""
+    return posixpath.normpath(posixpath.join(root, path))

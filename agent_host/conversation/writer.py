@@ -1,0 +1,208 @@
+"""Writes into one conversation document while its person may be typing in it.
+
+Each batch is one edit, made for the text that the editor last told and made anew when that has
+moved on; an edit of which the editor tells nothing is never sent twice. Nothing is written while
+the document is closed; what then comes waits, up to a limit.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from agent_host.conversation.format import appended, parse
+from agent_host.core.document import BufferEdit
+from agent_host.core.ports import Editor
+from agent_host.editing.landed import is_untouched
+
+SECONDS_BETWEEN = 0.2
+"""Five edits a second are smooth for a reader and easy for every editor."""
+
+SECONDS_AT_MOST = 2.0
+"""A long document is written to less often: an edit of it costs its editor more."""
+
+CHARACTERS_A_SECOND = 1_000_000
+
+MOST_WAITING = 4 * 1024 * 1024
+"""Characters that wait for a document; what is more is left to the session's own record."""
+
+Step = Callable[[str], str]
+"""A change of the text that is made once only, however often it is applied."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """More of a run's answer."""
+
+    run_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A change, and whether it was made."""
+
+    step: Step
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """An edit that the editor took or lost: what it was made of shows with the next change."""
+
+    before: str
+    after: str
+    sent: tuple[Made | Piece, ...]
+
+
+class DocumentWriter:
+    """Owned by one document; `serve` is its one loop and ends with `close`.
+
+    `wake` is to be called whenever the document was opened, changed or closed.
+    """
+
+    def __init__(self, uri: str, editor: Editor) -> None:
+        self._uri = uri
+        self._editor = editor
+        self._waiting: list[Made | Piece] = []
+        self._in_flight = 0
+        self._size = 0
+        self._length = 0
+        self._doubt: _Doubt | None = None
+        self._woken = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = asyncio.Event()
+
+    def change(self, step: Step) -> asyncio.Event:
+        """Have the text changed, after all that waits already; the event says that it was."""
+        made = Made(step)
+        self._waiting.append(made)
+        self._go()
+        return made.done
+
+    def write(self, run_id: str, text: str) -> None:
+        """Have more of an answer written."""
+        if not text or self._size + len(text) > MOST_WAITING:
+            return
+        self._size += len(text)
+        last = self._waiting[-1] if len(self._waiting) > self._in_flight else None
+        if isinstance(last, Piece) and last.run_id == run_id:
+            self._waiting[-1] = Piece(run_id, last.text + text)
+        else:
+            self._waiting.append(Piece(run_id, text))
+        self._go()
+
+    def wake(self) -> None:
+        """Look at the document again."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """End the loop; what waits is not written."""
+        self._closing.set()
+        self._idle.set()
+        self._woken.set()
+
+    async def written(self) -> None:
+        """Return once nothing waits, or the writer is closed."""
+        await self._idle.wait()
+
+    async def serve(self) -> None:
+        """Write what comes, until closed."""
+        loop = asyncio.get_running_loop()
+        while not self._closing.is_set():
+            self._woken.clear()
+            began = loop.time()
+            try:
+                may_go_on = await self._round()
+            except Exception:
+                log.exception("writing into a conversation failed")
+                may_go_on = False
+            if not may_go_on:
+                await self._woken.wait()
+                continue
+            pause = min(SECONDS_BETWEEN + self._length / CHARACTERS_A_SECOND, SECONDS_AT_MOST)
+            await self._pause(began + pause - loop.time())
+
+    # ---- one batch
+
+    async def _round(self) -> bool:
+        """Write what waits; False when there is nothing to do until something happens."""
+        document = self._editor.document(self._uri)
+        if document is None or not self._waiting:
+            return False
+        if self._doubt is not None and not self._settle(document.text):
+            return False
+        sent = tuple(self._waiting)
+        self._length = len(document.text)
+        after = _changed(document.text, sent)
+        if after == document.text:
+            self._done(sent)
+            return True
+        self._in_flight = len(sent)
+        edit = BufferEdit(self._uri, document.text, after, "Agent")
+        try:
+            outcome = await self._editor.apply(edit)
+        finally:
+            self._in_flight = 0
+        if outcome.status == "applied":
+            self._done(sent)
+        elif outcome.status == "refused":
+            self._doubt = _Doubt(document.text, after, sent)
+        return True
+
+    def _settle(self, now: str) -> bool:
+        """Find out what became of a doubtful edit; False while the text still shows nothing."""
+        doubt = self._doubt
+        if doubt is None or now == doubt.before:
+            return False
+        self._doubt = None
+        if not is_untouched(doubt.before, doubt.after, now, apart=False) and _holds(now, doubt):
+            self._done(doubt.sent)
+        return True
+
+    def _done(self, sent: tuple[Made | Piece, ...]) -> None:
+        del self._waiting[: len(sent)]
+        for each in sent:
+            if isinstance(each, Made):
+                each.done.set()
+        self._size -= sum(len(each.text) for each in sent if isinstance(each, Piece))
+        if not self._waiting:
+            self._idle.set()
+
+    def _go(self) -> None:
+        self._idle.clear()
+        self._woken.set()
+
+    async def _pause(self, seconds: float) -> None:
+        """Let a batch gather; closing ends the pause."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._closing.wait()
+
+
+def _changed(text: str, steps: Sequence[Made | Piece]) -> str:
+    """The text after these changes; an answer whose place was removed gets no more."""
+    for step in steps:
+        if isinstance(step, Piece):
+            text = appended(text, step.run_id, step.text) or text
+        else:
+            text = step.step(text)
+    return text
+
+
+def _holds(now: str, doubt: _Doubt) -> bool:
+    """Whether the text holds the pieces of an edit, as often as it would after the edit."""
+    found, wanted = parse(now), parse(doubt.after)
+    for each in doubt.sent:
+        if isinstance(each, Piece):
+            there, expected = found.answer(each.run_id), wanted.answer(each.run_id)
+            if there is None or expected is None:
+                continue
+            piece = each.text.strip()
+            if there.body.count(piece) < expected.body.count(piece):
+                return False
+    return True
