@@ -47,7 +47,7 @@ from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
-from agent_host.runtimes import CLAUDE, ProviderConfig
+from agent_host.runtimes import CLAUDE, ProviderConfig, acp_agents
 from agent_host.runtimes.embedded.model import model_file
 from agent_host.runtimes.embedded.server import CONTEXT
 from agent_host.runtimes.sdk import Embedded, SdkRuntime
@@ -144,7 +144,7 @@ def make_host(edge: Edge) -> Host:
             guidance=base.guidance,
             embedded=base.embedded.file.info,
             programs=runtimes.programs,
-            runtimes=RUNTIMES,
+            runtimes=runtimes.names,
             action_server=actions.status,
             start_actions=actions.start,
             warm=lambda: runtimes.warm(workspace),
@@ -266,7 +266,7 @@ def _staff(
             roles=workspace.roles,
             credentials=lambda: workspace.credentials,
             roots=lambda: workspace.roots,
-            runtimes=lambda: RUNTIMES,
+            runtimes=runtimes.names,
             today=lambda: datetime.datetime.now().astimezone().date().isoformat(),
             guidance=base.guidance,
             missing_tools=lambda: frozenset(() if can_diagnose else (DIAGNOSTICS,)),
@@ -317,14 +317,22 @@ class _Runtimes:
                 partial(self._options, CLAUDE),
                 price=usage.price,
             )
-        raise RuntimeMissing(f"There is no runtime {name!r}. Known: {', '.join(RUNTIMES)}.")
+        if name in self.names():
+            from agent_host.runtimes.acp import AcpRuntime
+
+            environment = partial(scrubbed, self._environment)
+            return AcpRuntime(name, environment, partial(self._options, name))
+        raise RuntimeMissing(f"There is no runtime {name!r}. Known: {', '.join(self.names())}.")
+
+    def names(self) -> tuple[str, ...]:
+        """All runtimes that can be asked for."""
+        return (*RUNTIMES, *acp_agents.names(self._workspace.settings.runtimes))
 
     def programs(self) -> Sequence[ModelInfo]:
         """The runtimes that are programs of their own. Blocks: use a thread."""
-        from agent_host.runtimes.claude_info import claude_info
+        from agent_host.runtimes.listing import programs
 
-        options = self._options(CLAUDE)
-        return (claude_info(scrubbed(self._environment, options.inherit), options),)
+        return programs(self.names(), partial(scrubbed, self._environment), self._options)
 
     def _options(self, name: str) -> RuntimeOptions:
         return self._workspace.settings.runtimes.get(name, RuntimeOptions())

@@ -62,7 +62,7 @@ class Parts:
     guidance: GuidanceSource
     embedded: Callable[[], ModelInfo]
     programs: Callable[[], Sequence[ModelInfo]]
-    runtimes: tuple[str, ...]
+    runtimes: Callable[[], tuple[str, ...]]
     action_server: Callable[[], ActionServerStatus]
     start_actions: Callable[[], Coroutine[object, object, None]]
     warm: Callable[[], Coroutine[object, object, None]]
@@ -159,7 +159,7 @@ class Application:
     def status(self) -> HostStatus:
         """What goes on right now."""
         parts = self._parts
-        return HostStatus(parts.manager.status(), parts.action_server(), parts.runtimes)
+        return HostStatus(parts.manager.status(), parts.action_server(), parts.runtimes())
 
     async def roles(self) -> RoleList:
         """The roles that can be used, and the broken ones."""

@@ -216,12 +216,25 @@ ToolStatus = Literal["ok", "denied", "failed", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
+class RawResult:
+    """A file's text or a command's output as it is, with how the command ended."""
+
+    text: str
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`text` is for the model, `summary` one line for a person."""
+    """`text` is for the model, `summary` one line for a person.
+
+    `raw`: what was read or printed, for a runtime that hands it on to programs.
+    """
 
     status: ToolStatus
     text: str
     summary: str
+    raw: RawResult | None = field(default=None, compare=False, repr=False)
 
 
 # ---- runs and sessions

@@ -20,7 +20,7 @@ from agent_host.core.actions import (
 )
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import AgentHostError
-from agent_host.core.events import Compacted, NumberedDelta
+from agent_host.core.events import Compacted, NumberedDelta, PlanEntry
 from agent_host.core.model import (
     JsonObject,
     LimitName,
@@ -54,6 +54,9 @@ class RunSink(Protocol):
 
     def retry(self, reason: str, wait_seconds: float) -> None:
         """The model is asked again; what it said since the last tool call is void."""
+
+    def plan(self, entries: Sequence[PlanEntry]) -> None:
+        """What the agent means to do, the whole of it each time."""
 
     def remember(self, items: Sequence[JsonObject]) -> None:
         """Append to the conversation as the runtime wants it back in `RuntimeRequest.history`.

@@ -77,7 +77,7 @@ def silent(seconds: float, stderr: str) -> RuntimeFailed:
     """It was started and never answered."""
     return RuntimeFailed(
         f"claude did not answer within {seconds:g} s of its start and was ended. Run it once in a "
-        f"terminal to see why.{_tail(stderr)}"
+        f"terminal to see why.{tail(stderr)}"
     )
 
 
@@ -85,7 +85,7 @@ def gone(ended: ChildExit, stderr: str, remark: str = "") -> RuntimeFailed:
     """It ended, or broke the protocol, before its answer was whole."""
     how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
     because = f" ({remark})" if remark else ""
-    return RuntimeFailed(f"claude {how} before it had finished{because}.{_tail(stderr)}")
+    return RuntimeFailed(f"claude {how} before it had finished{because}.{tail(stderr)}")
 
 
 def ungated(what: str) -> RuntimeFailed:
@@ -102,6 +102,7 @@ def clean(text: str) -> str:
     return line if len(line) <= _MOST else line[:_MOST] + "..."
 
 
-def _tail(stderr: str) -> str:
+def tail(stderr: str) -> str:
+    """The last words of a program, as a sentence."""
     last = "\n".join(stderr.strip().splitlines()[-10:])
     return f" It said: {clean(last)}" if last else " It said nothing."

@@ -213,6 +213,14 @@ async def missing_directories(actions: Actions, path: str) -> list[str]:
     return missing[::-1]
 
 
+def exact_lines(text: str, offset: int, limit: int | None) -> str:
+    """Lines as they are, the line breaks included."""
+    if offset == 1 and limit is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[offset - 1 : None if limit is None else offset - 1 + limit])
+
+
 def numbered(text: str, offset: int, limit: int | None) -> tuple[str, int, int]:
     """Lines with their numbers for the model, how many the text has, and how many are shown."""
     lines = normalised(text).split("\n")

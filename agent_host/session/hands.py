@@ -23,12 +23,12 @@ from agent_host.core.actions import (
 )
 from agent_host.core.document import Position, Range
 from agent_host.core.errors import ActionFailed
-from agent_host.core.model import ToolResult
+from agent_host.core.model import RawResult, ToolResult
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
 from agent_host.session import diagnoses
-from agent_host.session.changes import missing_directories, numbered
+from agent_host.session.changes import exact_lines, missing_directories, numbered
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt, opened
@@ -127,14 +127,15 @@ class Hands:
         shown, count, lines = numbered(text, action.offset, limit)
         name = self._show(action.path)
         if not text:
-            return ToolResult("ok", "The file is empty.", f"Read {name} (empty)")
+            return ToolResult("ok", "The file is empty.", f"Read {name} (empty)", RawResult(""))
         if not lines:
             raise ActionFailed("invalid", f"{action.path} has only {count} lines.")
         last = action.offset + lines - 1
         if last < count:
             shown += f"\n[Lines {last + 1} to {count} are left out; read them with offset.]"
         source = ", unsaved text included" if document is not None else ""
-        return ToolResult("ok", shown, f"Read {name}, {lines} of {count} lines{source}")
+        raw = RawResult(exact_lines(text, action.offset, action.limit))
+        return ToolResult("ok", shown, f"Read {name}, {lines} of {count} lines{source}", raw)
 
     async def _list(self, action: ListDirectory) -> ToolResult:
         listing = await self._actions.list(action.path, depth=action.depth)
@@ -262,4 +263,7 @@ def _told(result: CommandResult) -> ToolResult:
         parts.append(f"[It changed protected files: {', '.join(result.tampered)}]")
     if result.note:
         parts.append(f"[{result.note}]")
-    return ToolResult("ok", "\n".join(part for part in parts if part), end.rstrip("."))
+    text = "\n".join(part for part in parts if part)
+    signal = result.signal or ("SIGTERM" if result.timed_out else None)
+    raw = RawResult(result.output, None if signal else result.exit_code, signal)
+    return ToolResult("ok", text, end.rstrip("."), raw)

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from agent_host.core.events import Compacted, Delta, Logged, Reasoning, Retried, Text
+from agent_host.core.events import (
+    Compacted,
+    Delta,
+    Logged,
+    PlanEntry,
+    Planned,
+    Reasoning,
+    Retried,
+    Text,
+)
 from agent_host.core.model import JsonObject, Usage
 
 
@@ -54,6 +63,9 @@ class Sink:
     def retry(self, reason: str, wait_seconds: float) -> None:
         self._parts.clear()
         self._tell(Retried(reason, wait_seconds))
+
+    def plan(self, entries: Sequence[PlanEntry]) -> None:
+        self._tell(Planned(tuple(entries)))
 
     def remember(self, items: Sequence[JsonObject]) -> None:
         self._remember(items)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_host.actions.environment import scrubbed
+from agent_host.core.events import PlanEntry
 from agent_host.core.model import (
     JsonObject,
     Limits,
@@ -39,6 +40,7 @@ class Sink:
     retries: list[str] = field(default_factory=list)
     memory: list[JsonObject] = field(default_factory=list)
     exits: list[tuple[int | None, str | None]] = field(default_factory=list)
+    plans: list[list[tuple[str, str]]] = field(default_factory=list)
     spoke: asyncio.Event = field(default_factory=asyncio.Event)
 
     def text(self, text: str) -> None:
@@ -53,6 +55,9 @@ class Sink:
 
     def log(self, source: str, text: str) -> None:
         self.logs.append(f"{source}: {text}")
+
+    def plan(self, entries: Sequence[PlanEntry]) -> None:
+        self.plans.append([(each.text, each.status) for each in entries])
 
     def retry(self, reason: str, wait_seconds: float) -> None:
         self.retries.append(reason)

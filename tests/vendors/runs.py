@@ -55,6 +55,9 @@ class Sink:
         assert source == "context", "nothing else is logged by this runtime"
         self.logs.append(text)
 
+    def plan(self, entries: object) -> None:
+        """Nothing to keep."""
+
     def retry(self, reason: str, wait_seconds: float) -> None:
         self.retries.append((reason, wait_seconds))
 

@@ -1,0 +1,70 @@
+"""What goes wrong with an ACP agent, in sentences that say what to do and hold no key."""
+
+from collections.abc import Sequence
+
+from agent_host.core.errors import AuthFailed, RuntimeFailed
+from agent_host.core.model import JsonObject
+from agent_host.core.ports import RuntimeResult
+from agent_host.process import ChildExit
+from agent_host.runtimes.claude_trouble import clean, tail
+
+AUTH_REQUIRED = -32000
+
+
+def outcome_of(name: str, reason: str, answer: str) -> RuntimeResult:
+    """How the agent says that its turn ended."""
+    match reason:
+        case "end_turn":
+            return RuntimeResult("completed", answer)
+        case "refusal":
+            return RuntimeResult("refused", answer, reason="The agent refused.")
+        case "max_turn_requests":
+            return RuntimeResult("limit", answer, limit="maxTurns", reason="it took all its turns")
+        case "max_tokens":
+            told = f"{name} came to the end of its tokens: ask it to go on, or for less at once."
+            return RuntimeResult("failed", answer, error=RuntimeFailed(told))
+        case _:
+            told = f"{name} ended its turn early ({clean(reason)}): run it again."
+            return RuntimeResult("failed", answer, error=RuntimeFailed(told))
+
+
+def not_logged_in(name: str, methods: Sequence[JsonObject]) -> AuthFailed:
+    """It wants a login; `methods` are its ways."""
+    ways = ", ".join(clean(str(each.get("name") or each.get("id"))) for each in methods)
+    offered = f" It offers: {ways}." if ways else ""
+    return AuthFailed(
+        f"{name} is not logged in.{offered} Run it once in a terminal and log in, or let it use a "
+        f'key of your environment by `runtimes: {{"{name}": {{inherit: [NAME_OF_THE_KEY]}}}}` in '
+        "the settings."
+    )
+
+
+def other_version(name: str, version: object) -> RuntimeFailed:
+    """It speaks another version of the protocol."""
+    return RuntimeFailed(
+        f"{name} speaks version {version} of the Agent Client Protocol, and version 1 is needed: "
+        "install a version of it that speaks that."
+    )
+
+
+def silent(name: str, seconds: float, stderr: str) -> RuntimeFailed:
+    """It was started and never answered."""
+    return RuntimeFailed(
+        f"{name} did not answer within {seconds:g} s of its start and was ended. Run it once in a "
+        f"terminal to see why.{tail(stderr)}"
+    )
+
+
+def gone(name: str, ended: ChildExit, stderr: str, remark: str) -> RuntimeFailed:
+    """It ended, or broke the protocol, before its answer was whole."""
+    how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
+    because = f" ({clean(remark)})" if remark else ""
+    return RuntimeFailed(f"{name} {how} before it had finished{because}.{tail(stderr)}")
+
+
+def ungated(name: str, what: str) -> RuntimeFailed:
+    """It does things without asking."""
+    return RuntimeFailed(
+        f"{name} {what}; it was ended. Have it ask by its own settings, or allow it to act by "
+        f'itself by `runtimes: {{"{name}": {{tools: native}}}}` in the settings.'
+    )

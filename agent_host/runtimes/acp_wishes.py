@@ -1,0 +1,162 @@
+"""What an ACP agent wishes, in our words, so that the gate can judge it. Pure.
+
+A wish that can't be told whole has no counterpart and is refused. Not here: the gate.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import cast
+
+from agent_host.core.model import JsonObject, ToolCall
+from agent_host.runtimes.acp_peer import as_object, objects
+
+ACTING = frozenset({"edit", "delete", "move", "execute"})
+"""The kinds of tool calls that change something."""
+
+_PATHS = ("path", "file_path", "filePath", "filepath", "abs_path", "absolute_path")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall:
+    """A tool call of the agent's own, as far as it has told of it."""
+
+    call_id: str
+    kind: str = "other"
+    title: str = ""
+    status: str = "pending"
+    given: JsonObject = field(default_factory=lambda: MappingProxyType({}))
+    content: tuple[JsonObject, ...] = ()
+    places: tuple[str, ...] = ()
+
+    def told(self, update: Mapping[str, object]) -> "AgentCall":
+        """With what an update says; what it leaves out stays."""
+        given = as_object(update.get("rawInput"))
+        content = objects(update.get("content"))
+        places = [str(each.get("path", "")) for each in objects(update.get("locations"))]
+        return replace(
+            self,
+            kind=str(update.get("kind") or self.kind),
+            title=str(update.get("title") or self.title),
+            status=str(update.get("status") or self.status),
+            given=given or self.given,
+            content=tuple(content) or self.content,
+            places=tuple(each for each in places if each) or self.places,
+        )
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that it names."""
+        found = [*self.places, *(str(each.get("path", "")) for each in _diffs(self))]
+        found += [value for key in _PATHS if isinstance(value := self.given.get(key), str)]
+        return frozenset(each for each in found if each)
+
+    @property
+    def text(self) -> str:
+        """What it has given so far, for the conversation."""
+        parts = [as_object(each.get("content")).get("text") for each in self.content]
+        return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def wish(call: AgentCall) -> ToolCall | None:
+    """The wish as one of our tools; None for one that has no counterpart."""
+    found = _wish(call)
+    return None if found is None else ToolCall(call.call_id, *found)
+
+
+def choice(options: object, *, allowed: bool) -> str | None:
+    """The option that says so, for this once; None: there is none.
+
+    `allow_always` is never chosen: the agent would not ask again.
+    """
+    kinds = ("allow_once",) if allowed else ("reject_once", "reject_always")
+    for kind in kinds:
+        for option in objects(options):
+            name = option.get("optionId")
+            if option.get("kind") == kind and isinstance(name, str):
+                return name
+    return None
+
+
+def command_line(params: JsonObject) -> str:
+    """What `terminal/create` asks for, as a line for the shell."""
+    arguments = params.get("args")
+    words = _words(cast("list[object]", arguments)) if isinstance(arguments, list) else []
+    command = str(params.get("command", ""))
+    line = shlex.join([command, *words]) if words else command
+    given = [(str(each.get("name")), str(each.get("value"))) for each in objects(params.get("env"))]
+    settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in given)
+    if not settings:
+        return line
+    return f"{settings} {line}" if words else f"export {settings}; {line}"
+
+
+def _words(value: list[object]) -> list[str]:
+    return [str(word) for word in value]
+
+
+def _wish(call: AgentCall) -> tuple[str, JsonObject] | None:
+    match call.kind:
+        case "execute":
+            return _execute(call)
+        case "edit":
+            return _edit(call)
+        case "read":
+            path = _only_path(call)
+            return None if path is None else ("fs_read", {"path": path})
+        case "delete":
+            path = _only_path(call)
+            return None if path is None else ("fs_delete", {"path": path})
+        case "search":
+            pattern = call.given.get("pattern")
+            path = _only_path(call)
+            where = {} if path is None else {"path": path}
+            if isinstance(pattern, str):
+                return "fs_search", {"pattern": pattern, **where}
+            return "fs_list", where
+        case _:
+            return None
+
+
+def _execute(call: AgentCall) -> tuple[str, JsonObject] | None:
+    command = call.given.get("command", call.given.get("cmd"))
+    if isinstance(command, list):
+        command = shlex.join(_words(cast("list[object]", command)))
+    if not isinstance(command, str) or not command.strip():
+        return None
+    cwd = call.given.get("cwd", call.given.get("workdir"))
+    # It runs outside our sandbox, so that it has the network in any case.
+    where = {"cwd": cwd} if isinstance(cwd, str) and cwd else {}
+    return "terminal_run", {"command": command, "network": True, **where}
+
+
+def _edit(call: AgentCall) -> tuple[str, JsonObject] | None:
+    diffs = _diffs(call)
+    path = _only_path(call) if not diffs else str(diffs[0].get("path", ""))
+    if not path or len({str(diff.get("path")) for diff in diffs}) > 1:
+        return None
+    if not diffs:
+        return _edit_by_input(path, call.given)
+    old, new = diffs[0].get("oldText"), diffs[0].get("newText")
+    if not old:
+        text_is_whole = len(diffs) == 1 and isinstance(new, str)
+        return ("fs_write", {"path": path, "text": new}) if text_is_whole else None
+    edits = [{"old": diff.get("oldText"), "new": diff.get("newText")} for diff in diffs]
+    return "fs_edit", {"path": path, "edits": edits}
+
+
+def _edit_by_input(path: str, given: JsonObject) -> tuple[str, JsonObject] | None:
+    for old, new in (("old_string", "new_string"), ("oldString", "newString")):
+        if old in given and new in given:
+            return "fs_edit", {"path": path, "edits": [{"old": given[old], "new": given[new]}]}
+    content = given.get("content")
+    return ("fs_write", {"path": path, "text": content}) if isinstance(content, str) else None
+
+
+def _diffs(call: AgentCall) -> list[JsonObject]:
+    return [each for each in call.content if each.get("type") == "diff"]
+
+
+def _only_path(call: AgentCall) -> str | None:
+    return next(iter(call.paths)) if len(call.paths) == 1 else None

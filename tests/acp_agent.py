@@ -1,0 +1,221 @@
+"""An agent on the Agent Client Protocol's own package, really executed; it behaves well or badly.
+
+`acp_agent.py BEHAVIOUR`. Its sessions are the numbers 1, 2, ...; it can go back to `1` only.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import acp
+from acp import helpers, schema
+
+BEHAVIOUR = sys.argv[1] if len(sys.argv) > 1 else "answers"
+
+
+class Agent:
+    def __init__(self) -> None:
+        self.client: Any = None
+        self.cancelled = asyncio.Event()
+
+    def on_connect(self, conn: Any) -> None:
+        self.client = conn
+
+    async def initialize(self, protocol_version: int, **kwargs: Any) -> acp.InitializeResponse:
+        assert kwargs["client_capabilities"].terminal
+        version = 7 if BEHAVIOUR == "other_version" else protocol_version
+        return acp.InitializeResponse(
+            protocol_version=version,
+            agent_capabilities=schema.AgentCapabilities(load_session=BEHAVIOUR != "forgets"),
+            agent_info=schema.Implementation(name="test-agent", version="1.0"),
+            auth_methods=[schema.AuthMethodAgent(id="login", name="Log in with a browser")],
+        )
+
+    async def new_session(self, cwd: str, **kwargs: Any) -> acp.NewSessionResponse:
+        if BEHAVIOUR == "wants_login":
+            raise acp.RequestError.auth_required()
+        self.cwd = cwd
+        return acp.NewSessionResponse(session_id="1")
+
+    async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> Any:
+        if BEHAVIOUR == "lost":
+            raise acp.RequestError.resource_not_found(session_id)
+        self.cwd = cwd
+        await self.say("what was said before")
+        return schema.LoadSessionResponse()
+
+    async def cancel(self, session_id: str, **kwargs: Any) -> None:
+        Path(self.cwd, "cancelled").touch()
+        self.cancelled.set()
+
+    async def prompt(self, prompt: Any, session_id: str, **kwargs: Any) -> acp.PromptResponse:
+        self.words = [block.text for block in prompt if block.type == "text"]
+        reason = await getattr(self, f"do_{BEHAVIOUR}", self.do_answers)()
+        usage = schema.Usage(
+            total_tokens=130,
+            input_tokens=40,
+            output_tokens=20,
+            cached_read_tokens=60,
+            cached_write_tokens=10,
+            thought_tokens=5,
+        )
+        return acp.PromptResponse(stop_reason=reason or "end_turn", usage=usage)
+
+    async def say(self, text: str) -> None:
+        await self.update(helpers.update_agent_message_text(text))
+
+    async def update(self, update: Any) -> None:
+        await self.client.session_update(session_id="1", update=update)
+
+    async def ask(self, call_id: str, **fields: Any) -> bool:
+        options = [
+            schema.PermissionOption(option_id="always", name="Always", kind="allow_always"),
+            schema.PermissionOption(option_id="once", name="Once", kind="allow_once"),
+            schema.PermissionOption(option_id="no", name="No", kind="reject_once"),
+        ]
+        call = schema.ToolCallUpdate(tool_call_id=call_id, **fields)
+        answer = await self.client.request_permission(
+            session_id="1", tool_call=call, options=options
+        )
+        if answer.outcome.outcome != "selected":
+            return False
+        assert answer.outcome.option_id in ("once", "no")
+        return answer.outcome.option_id == "once"
+
+    async def command(
+        self, call_id: str, line: str, *, asks: bool = True, obeys: bool = True
+    ) -> None:
+        given = {"command": line}
+        await self.update(
+            helpers.start_tool_call(call_id, "Run it", kind="execute", raw_input=given)
+        )
+        allowed = await self.ask(call_id, title="Run it", kind="execute") if asks else True
+        if allowed or not obeys:
+            subprocess.run(line, shell=True, check=True, cwd=self.cwd)
+            await self.update(helpers.update_tool_call(call_id, status="completed"))
+        else:
+            await self.update(helpers.update_tool_call(call_id, status="failed"))
+
+    # ---- behaviours
+
+    async def do_answers(self) -> None:
+        await self.update(helpers.update_agent_thought_text("Hm."))
+        await self.update(
+            helpers.update_plan(
+                [
+                    helpers.plan_entry("Look", status="completed"),
+                    helpers.plan_entry("Do", status="in_progress"),
+                ]
+            )
+        )
+        await self.update(schema.UsageUpdate(session_update="usage_update", used=500, size=1000))
+        await self.say("Hello, ")
+        await self.say("you.")
+
+    async def do_repeats(self) -> None:
+        await self.say(json.dumps(self.words))
+
+    do_lost = do_forgets = do_repeats
+
+    async def do_reflects(self) -> None:
+        await self.say(json.dumps({"env": dict(os.environ), "cwd": str(Path.cwd())}))
+
+    async def do_reads(self) -> None:
+        read = await self.client.read_text_file(session_id="1", path=str(Path(self.cwd, "a.txt")))
+        await self.say(read.content)
+
+    async def do_writes(self) -> None:
+        path = str(Path(self.cwd, "a.txt"))
+        start = helpers.start_edit_tool_call("w", "Write it", path=path, content="new\n")
+        await self.update(start)
+        await self.client.write_text_file(session_id="1", path=path, content="new\n")
+        await self.update(helpers.update_tool_call("w", status="completed"))
+
+    async def do_terminal(self) -> None:
+        made = await self.client.create_terminal(
+            session_id="1", command="sh", args=["-c", "echo out; exit 3"], cwd=self.cwd
+        )
+        ended = await self.client.wait_for_terminal_exit(
+            session_id="1", terminal_id=made.terminal_id
+        )
+        out = await self.client.terminal_output(session_id="1", terminal_id=made.terminal_id)
+        await self.client.release_terminal(session_id="1", terminal_id=made.terminal_id)
+        await self.say(f"{ended.exit_code} {out.output}")
+
+    async def do_kills(self) -> None:
+        made = await self.client.create_terminal(session_id="1", command="sleep 600", cwd=self.cwd)
+        await self.client.kill_terminal(session_id="1", terminal_id=made.terminal_id)
+        ended = await self.client.wait_for_terminal_exit(
+            session_id="1", terminal_id=made.terminal_id
+        )
+        await self.say(f"{ended.exit_code} {ended.signal}")
+
+    async def do_asks(self) -> None:
+        await self.command("c1", "echo made > made.txt")
+
+    async def do_asks_oddly(self) -> None:
+        allowed = await self.ask("o1", title="Something", kind="fetch")
+        await self.say(f"allowed: {allowed}")
+
+    async def do_asks_twice(self) -> None:
+        first = await self.ask("t1", title="Run", kind="execute", raw_input={"command": "true"})
+        again = await self.ask("t1", title="Run", kind="execute", raw_input={"command": "rm x"})
+        await self.say(f"{first} {again}")
+
+    async def do_never_asks(self) -> None:
+        await self.command("n1", "echo made > made.txt", asks=False)
+        await self.cancelled.wait()
+
+    async def do_ignores_denial(self) -> None:
+        await self.command("i1", "echo made > made.txt", obeys=False)
+        await self.cancelled.wait()
+
+    async def do_hangs(self) -> str:
+        subprocess.Popen(["sleep", "6543"], cwd=self.cwd)
+        await self.say("thinking")
+        await self.cancelled.wait()
+        return "cancelled"
+
+    async def do_waits_for_permission(self) -> str:
+        allowed = await self.ask("p1", title="Run", kind="execute", raw_input={"command": "true"})
+        Path(self.cwd, f"answered-{allowed}").touch()
+        return "cancelled"
+
+    async def do_dies(self) -> None:
+        print("something is broken", file=sys.stderr, flush=True)
+        os._exit(3)
+
+    async def do_is_killed(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    async def do_long_line(self) -> None:
+        await self.say("x" * 5 * 1024 * 1024)
+
+    async def do_prints(self) -> None:
+        print("a note on stdout", flush=True)
+        print("a note on stderr", file=sys.stderr, flush=True)
+        await self.say("fine")
+
+    async def do_refuses(self) -> str:
+        return "refusal"
+
+    async def do_turns(self) -> str:
+        return "max_turn_requests"
+
+    async def do_fails(self) -> None:
+        raise acp.RequestError(-32603, "the model is overloaded")
+
+
+if __name__ == "__main__":
+    if BEHAVIOUR == "silent":
+        print("waiting for nothing", file=sys.stderr, flush=True)
+        time.sleep(600)
+    if BEHAVIOUR == "usage":
+        sys.exit("usage: acp_agent.py BEHAVIOUR")
+    asyncio.run(acp.run_agent(Agent()))

@@ -1,0 +1,43 @@
+"""An agent that speaks the Agent Client Protocol in a whole host, named by the user's settings."""
+
+import json
+import sys
+from pathlib import Path
+
+from tests.e2e.conftest import Hosts
+
+AGENT = Path(__file__).parents[1] / "acp_agent.py"
+
+
+def test_an_agent_of_the_settings_works_through_the_editor(hosts: Hosts) -> None:
+    names = ("reads", "writes", "terminal", "asks")
+    runtimes = {f"acp:{name}": {"command": [sys.executable, str(AGENT), name]} for name in names}
+    config = hosts.state / "config" / "config.yaml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps({"runtimes": runtimes}))
+    path = hosts.file("a.txt", "on disk\n")
+    editor = hosts.start()
+    editor.open(path, "typed and not saved\n")
+
+    run = editor.run("Read it.", runtime="acp:reads")
+    result = run.result()
+    assert (result["status"], run.text()) == ("completed", "typed and not saved\n")
+    assert run.deltas("ended") == [{"kind": "ended", "status": "completed", "exitCode": 0}]
+    assert result["usage"]["inputTokens"] == 110
+    assert "acp:reads" in editor.request("agent/status", {}).result()["runtimes"]
+    run.check()
+
+    run = editor.run("Write it.", runtime="acp:writes")
+    assert run.result()["status"] == "completed"
+    assert editor.text(path.as_uri()) == "new\n"
+    assert [d["status"] for d in run.deltas("toolResult")] == ["ok"]
+
+    run = editor.run("Run it.", runtime="acp:terminal")
+    assert run.result()["status"] == "completed"
+    assert run.text() == "3 out\n"
+
+    editor.answers = "Deny"
+    run = editor.run("Make it.", runtime="acp:asks")
+    assert run.result()["status"] == "completed"
+    assert [d["status"] for d in run.deltas("toolResult")] == ["denied"]
+    assert not (hosts.root / "made.txt").exists()

@@ -1,0 +1,80 @@
+"""What ACP agents wish, in our words."""
+
+from typing import Any
+
+import pytest
+
+from agent_host.runtimes.acp_wishes import AgentCall, choice, command_line, wish
+
+
+def diff(path: str, old: str | None, new: str) -> dict[str, Any]:
+    return {"type": "diff", "path": path, "oldText": old, "newText": new}
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "arguments"),
+    [
+        (
+            {"kind": "execute", "rawInput": {"command": ["ls", "a b"], "cwd": "/w"}},
+            "terminal_run",
+            {"command": "ls 'a b'", "cwd": "/w", "network": True},
+        ),
+        (
+            {"kind": "edit", "content": [diff("/a", None, "x")]},
+            "fs_write",
+            {"path": "/a", "text": "x"},
+        ),
+        (
+            {"kind": "edit", "content": [diff("/a", "x", "y")]},
+            "fs_edit",
+            {"path": "/a", "edits": [{"old": "x", "new": "y"}]},
+        ),
+        (
+            {"kind": "edit", "rawInput": {"filePath": "/a", "oldString": "x", "newString": "y"}},
+            "fs_edit",
+            {"path": "/a", "edits": [{"old": "x", "new": "y"}]},
+        ),
+        ({"kind": "read", "locations": [{"path": "/a"}]}, "fs_read", {"path": "/a"}),
+        ({"kind": "delete", "rawInput": {"path": "/a"}}, "fs_delete", {"path": "/a"}),
+        ({"kind": "search", "rawInput": {"pattern": "x"}}, "fs_search", {"pattern": "x"}),
+        ({"kind": "search", "rawInput": {"path": "/a"}}, "fs_list", {"path": "/a"}),
+    ],
+)
+def test_a_wish_in_our_words(told: dict[str, Any], name: str, arguments: dict[str, object]) -> None:
+    found = wish(AgentCall("c").told(told))
+    assert found is not None
+    assert (found.call_id, found.name, found.arguments) == ("c", name, arguments)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"kind": "execute", "title": "rm -rf /"},
+        {"kind": "edit", "locations": [{"path": "/a"}], "rawInput": {"diff": "@@"}},
+        {"kind": "edit", "content": [diff("/a", "x", "y"), diff("/b", "x", "y")]},
+        {"kind": "delete", "locations": [{"path": "/a"}, {"path": "/b"}]},
+        {"kind": "move", "locations": [{"path": "/a"}]},
+        {"kind": "fetch", "rawInput": {"url": "http://x"}},
+        {},
+    ],
+)
+def test_what_is_not_told_whole_has_no_counterpart(told: dict[str, Any]) -> None:
+    assert wish(AgentCall("c").told(told)) is None
+
+
+def test_a_permission_is_never_for_always() -> None:
+    always = {"optionId": "a", "kind": "allow_always"}
+    never = {"optionId": "n", "kind": "reject_always"}
+    once = {"optionId": "o", "kind": "allow_once"}
+    assert choice([always, never, once], allowed=True) == "o"
+    assert choice([always, never], allowed=True) is None
+    assert choice([always, never], allowed=False) == "n"
+    assert choice("?", allowed=False) is None
+
+
+def test_a_terminal_is_a_command_line() -> None:
+    assert command_line({"command": "a && b"}) == "a && b"
+    assert command_line({"command": "a", "args": ["b c"]}) == "a 'b c'"
+    env = [{"name": "X", "value": "1 2"}]
+    assert command_line({"command": "a", "args": ["b"], "env": env}) == "X='1 2' a b"
+    assert command_line({"command": "a | b", "env": env}) == "export X='1 2'; a | b"
