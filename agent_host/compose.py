@@ -29,9 +29,8 @@ from agent_host.app.recovery import Recovery
 from agent_host.app.system_clock import SystemClock
 from agent_host.app.workspace import MOUNTING, Workspace
 from agent_host.core.actions import Command, RunCommand, SingleAction
-from agent_host.core.errors import AgentHostError, RuntimeMissing
+from agent_host.core.errors import AgentHostError
 from agent_host.core.guidance import Guidance
-from agent_host.core.model import ModelInfo, RuntimeOptions
 from agent_host.core.ports import Editor, Runtime
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.credentials import EMBEDDED, KEYRING
@@ -47,9 +46,10 @@ from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
 from agent_host.permissions.trust import TrustBook
-from agent_host.runtimes import CLAUDE, ProviderConfig, acp_agents
+from agent_host.runtimes import CLAUDE, ProviderConfig
 from agent_host.runtimes.embedded.model import model_file
 from agent_host.runtimes.embedded.server import CONTEXT
+from agent_host.runtimes.own_programs import OwnPrograms
 from agent_host.runtimes.sdk import Embedded, SdkRuntime
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
@@ -143,7 +143,7 @@ def make_host(edge: Edge) -> Host:
             diagnostics=FileDiagnostics(edge.notify, workspace.file_problems),
             guidance=base.guidance,
             embedded=base.embedded.file.info,
-            programs=runtimes.programs,
+            programs=runtimes.own.infos,
             runtimes=runtimes.names,
             action_server=actions.status,
             start_actions=actions.start,
@@ -289,8 +289,9 @@ class _Runtimes:
     def __init__(
         self, workspace: Workspace, embedded: Embedded, environment: Mapping[str, str]
     ) -> None:
-        self._workspace = workspace
-        self._environment = environment
+        self.own = OwnPrograms(
+            partial(scrubbed, environment), lambda: workspace.settings.runtimes, usage.price
+        )
         self._others: dict[str, Runtime] = {}
         self._sdk = SdkRuntime(
             _Keys(workspace),
@@ -304,38 +305,12 @@ class _Runtimes:
         if name == SDK:
             return self._sdk
         if name not in self._others:
-            self._others[name] = self._load(name)
+            self._others[name] = self.own.make(name)
         return self._others[name]
-
-    def _load(self, name: str) -> Runtime:
-        """Import and make a runtime that is a program of its own."""
-        if name == CLAUDE:
-            from agent_host.runtimes.claude_cli import ClaudeRuntime
-
-            return ClaudeRuntime(
-                partial(scrubbed, self._environment),
-                partial(self._options, CLAUDE),
-                price=usage.price,
-            )
-        if name in self.names():
-            from agent_host.runtimes.acp import AcpRuntime
-
-            environment = partial(scrubbed, self._environment)
-            return AcpRuntime(name, environment, partial(self._options, name))
-        raise RuntimeMissing(f"There is no runtime {name!r}. Known: {', '.join(self.names())}.")
 
     def names(self) -> tuple[str, ...]:
         """All runtimes that can be asked for."""
-        return (*RUNTIMES, *acp_agents.names(self._workspace.settings.runtimes))
-
-    def programs(self) -> Sequence[ModelInfo]:
-        """The runtimes that are programs of their own. Blocks: use a thread."""
-        from agent_host.runtimes.listing import programs
-
-        return programs(self.names(), partial(scrubbed, self._environment), self._options)
-
-    def _options(self, name: str) -> RuntimeOptions:
-        return self._workspace.settings.runtimes.get(name, RuntimeOptions())
+        return (SDK, *self.own.names())
 
     async def warm(self, workspace: Workspace) -> None:
         """Import what the configured model needs, in a thread; what can't be used waits."""

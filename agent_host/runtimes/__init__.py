@@ -4,13 +4,16 @@ Importing this package (or `sdk.py`) imports no vendor's SDK: those come with `S
 Not here: reading the environment; keys and endpoints are passed in as `RuntimeSettings`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
 CLAUDE = "claude-code"
 """The runtime that is the claude CLI."""
+
+Environment = Callable[[Sequence[str]], Mapping[str, str]]
+"""What a child may see of the host's environment; the names are those it may see besides."""
 
 VENDORS = ("openai", "anthropic", "gemini", "local", "scripted")
 """What may stand before the slash of a model's name for the runtime `sdk`."""

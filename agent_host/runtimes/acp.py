@@ -17,10 +17,10 @@ from agent_host.core.ports import (
     ToolGate,
 )
 from agent_host.process import ChildExit, ChildProcess
+from agent_host.runtimes import Environment
 from agent_host.runtimes.acp_agents import INHERITED, environment_of, program_of
 from agent_host.runtimes.acp_talk import LostSession, Talk, Terms
 from agent_host.runtimes.acp_trouble import gone, outcome_of, silent
-from agent_host.runtimes.claude_cli import Environment
 from agent_host.runtimes.conversation import encode, user_said
 from agent_host.runtimes.resume import Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses

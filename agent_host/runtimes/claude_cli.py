@@ -8,7 +8,7 @@ if the user wants them. It sees no key of ours and none of its own settings. Not
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from agent_host.core.ports import (
 )
 from agent_host.process import ChildExit, ChildProcess
 from agent_host.runtimes import CLAUDE as NAME
-from agent_host.runtimes import VENDORS
+from agent_host.runtimes import VENDORS, Environment
 from agent_host.runtimes.claude_info import PROGRAM
 from agent_host.runtimes.claude_talk import Talk, Terms
 from agent_host.runtimes.claude_trouble import gone, is_lost_session, outcome_of
@@ -41,9 +41,6 @@ START_SECONDS = 60.0
 
 END_SECONDS = 5.0
 """So long it may take to end by itself after its answer, and again after SIGTERM."""
-
-Environment = Callable[[Sequence[str]], Mapping[str, str]]
-"""What a child may see of the host's environment; the names are those it may see besides."""
 
 
 class ClaudeRuntime:
