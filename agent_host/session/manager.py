@@ -96,6 +96,7 @@ class SessionManager:
         """Run one prompt to its end; cancelling stops the run first. Raises AgentHostError."""
         ticket = self._tickets.get(request.run_id or "")
         if ticket is None:
+            await self._last_words(request.session_id)
             ticket = self._start(request)
         try:
             return await asyncio.shield(ticket.outcome)
@@ -173,6 +174,12 @@ class SessionManager:
             await asyncio.wait(tuple(self._naming))
 
     # ---- starting
+
+    async def _last_words(self, session_id: str | None) -> None:
+        """Who has heard a run's `ended` may go on at once, though its session is freed later."""
+        session = self._sessions.get(session_id or "")
+        if session is not None and session.current is not None and session.current.ended:
+            await asyncio.wait((session.current.outcome,))
 
     def _start(self, request: RunRequest) -> Ticket:
         """Reserve the session before anything is awaited, so that two requests can't race."""

@@ -83,6 +83,7 @@ class Run:
     def __init__(self, plan: Plan, around: Surroundings) -> None:
         self.plan = plan
         self.stopping = False
+        self.ended = False
         self._around = around
         self._system = Origin("system")
         self._early: RuntimeResult | None = None
@@ -127,6 +128,7 @@ class Run:
             of_run = Origin("tool", plan.role.name, plan.model, plan.path)
             self._tell(of_run, Compared(diff.text, diff.omitted))
         reason = result.reason or (result.failure.message if result.failure else None)
+        self.ended = True
         ended = Ended(result.status, reason, *(self._team.exit if self._team else (None, None)))
         self._tell(self._system, ended)
         # After its last delta: a run that is stored as ended is stored whole.

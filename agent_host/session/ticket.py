@@ -38,6 +38,11 @@ class Ticket:
         """Whether it is to end early."""
         return self._stopping or (self.run is not None and self.run.stopping)
 
+    @property
+    def ended(self) -> bool:
+        """Whether its last delta is told; it may still hold its session for a moment."""
+        return self.run is not None and self.run.ended
+
     def began(self, run: Run) -> None:
         """The run exists now; it is stopped at once if that was asked for meanwhile."""
         self.run = run

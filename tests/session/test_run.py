@@ -111,6 +111,14 @@ async def test_a_busy_session_says_so_and_others_run_on(tmp_path: Path) -> None:
         assert {each.state for each in host.manager.status()} == {"idle"}
 
 
+async def test_who_has_heard_the_end_of_a_run_can_go_on_at_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(host.manager.run(asked(session_id="a")))
+        await host.editor.until(lambda: bool(host.ended()))
+        assert not first.done()
+        assert (await host.manager.run(asked(session_id="a"))).status == "completed"
+
+
 async def test_two_requests_in_one_tick_never_share_a_session(tmp_path: Path) -> None:
     async with stage(tmp_path) as host:
         runs = (host.manager.run(asked(session_id="a")) for _ in range(2))
