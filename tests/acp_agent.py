@@ -177,7 +177,8 @@ class Agent:
         await self.cancelled.wait()
 
     async def do_hangs(self) -> str:
-        subprocess.Popen(["sleep", "6543"], cwd=self.cwd)
+        child = subprocess.Popen(["sleep", "6543"], cwd=self.cwd)
+        (Path(self.cwd) / "child").write_text(str(child.pid))
         await self.say("thinking")
         await self.cancelled.wait()
         return "cancelled"
