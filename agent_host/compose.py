@@ -59,11 +59,12 @@ from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
 from agent_host.session.long_results import LongResults
-from agent_host.session.manager import SessionManager, Staff
+from agent_host.session.manager import SessionManager
 from agent_host.session.planner import SDK, Planner
 from agent_host.session.present import Present
 from agent_host.session.revert import Reverter
 from agent_host.session.settling import Settler
+from agent_host.session.staff import Staff
 from agent_host.settings import log_folder, session_store, state_dirs
 from agent_host.store import SqlStore
 from agent_host.store.results import ResultFiles

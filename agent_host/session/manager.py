@@ -7,7 +7,7 @@ are really gone.
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,21 +20,16 @@ from agent_host.core.errors import (
     ShuttingDown,
 )
 from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus, TextPart
-from agent_host.core.ports import Editor, Runtime
-from agent_host.core.records import RunRecord, SessionRecord, SessionStore
-from agent_host.session.asker import Asker
-from agent_host.session.changes import Changes
-from agent_host.session.clock import Clock
+from agent_host.core.ports import Runtime
 from agent_host.session.gate import Crew
-from agent_host.session.hands import Hands
-from agent_host.session.judge import Judge
-from agent_host.session.long_results import LongResults
 from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.plan import Plan
-from agent_host.session.planner import SDK, Planner
+from agent_host.session.planner import SDK
+from agent_host.session.register import register
 from agent_host.session.run import Run, Surroundings
 from agent_host.session.session import Session
-from agent_host.session.settling import Settler, told
+from agent_host.session.settling import told
+from agent_host.session.staff import Staff
 from agent_host.session.tenure import Tenure
 from agent_host.session.ticket import BY_USER, Ticket
 from agent_host.session.titles import make_title, title_model
@@ -47,29 +42,7 @@ MAX_ENDED = 1000
 MAX_SESSIONS = 100
 """How many sessions are remembered while nothing goes on in them."""
 
-MAX_TITLE = 80
-
 _ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
-
-
-@dataclass(frozen=True, slots=True)
-class Staff:
-    """Who the sessions work with; `asker` makes the asker of one session, `show` a path short."""
-
-    editor: Editor
-    store: SessionStore
-    judge: Judge
-    changes: Changes
-    hands: Hands
-    long_results: LongResults
-    planner: Planner
-    asker: Callable[[str], Asker]
-    runtime: Callable[[str], Awaitable[Runtime]]
-    clock: Clock
-    new_id: Callable[[], str]
-    workspace: Callable[[], str]
-    show: Callable[[str], str]
-    settler: Settler
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +251,7 @@ class SessionManager:
             plan.model,
             plan.runtime_name,
         )
-        self._record(session, plan)
+        register(session, plan, self._staff)
         if cut_short:
             plan = replace(plan, prompt=(TextPart(cut_short), *plan.prompt))
         run = Run(plan, self._surroundings(session, runtime))
@@ -308,39 +281,6 @@ class SessionManager:
         plan = await self._staff.planner.called(caller, action)
         return plan, await self._staff.runtime(plan.runtime_name)
 
-    def _record(self, session: Session, plan: Plan) -> None:
-        store, now = self._staff.store, self._staff.clock.now()
-        if session.record is None:
-            session.known, session.first_run = True, plan.run_id
-            session.record = SessionRecord(
-                session.session_id,
-                plan.role.name,
-                plan.model,
-                plan.runtime_name,
-                self._staff.workspace(),
-                now,
-                now,
-                title=_title(plan.said),
-            )
-        if session.first_run == plan.run_id or not session.kept(store):
-            store.open_session(session.record)
-        store.update_session(
-            session.session_id, role=plan.role.name, model=plan.model, runtime=plan.runtime_name
-        )
-        store.start_run(
-            RunRecord(
-                run_id=plan.run_id,
-                session_id=plan.session_id,
-                prompt=plan.said,
-                role=plan.role.name,
-                model=plan.model,
-                runtime=plan.runtime_name,
-                started=now,
-                cwd=plan.cwd,
-                limits=plan.limits,
-            )
-        )
-
     # ---- stopping
 
     async def _stop(self, tickets: Sequence[Ticket]) -> Stopped:
@@ -368,13 +308,6 @@ class SessionManager:
             if oldest is None:
                 return
             del self._tickets[oldest]
-
-
-def _title(prompt: Sequence[PromptPart]) -> str:
-    """The first words of a prompt."""
-    text = " ".join(part.text for part in prompt if isinstance(part, TextPart))
-    words = " ".join(text.split())
-    return words if len(words) <= MAX_TITLE else f"{words[: MAX_TITLE - 1]}…"
 
 
 def _check_id(name: str, value: str | None) -> None:

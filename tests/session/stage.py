@@ -24,10 +24,11 @@ from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
 from agent_host.session.judge import Judge
 from agent_host.session.long_results import LongResults
-from agent_host.session.manager import SessionManager, Staff
+from agent_host.session.manager import SessionManager
 from agent_host.session.planner import Planner
 from agent_host.session.present import Present
 from agent_host.session.settling import Settler
+from agent_host.session.staff import Staff
 from agent_host.settings import Settings
 from agent_host.store.results import ResultFiles
 from agent_host.tools import DIAGNOSTICS
