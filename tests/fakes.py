@@ -53,6 +53,7 @@ class FakeEditor:
         self.meddle: Callable[[], None] = lambda: None
         self.refuses: str | None = None
         self.saves = False
+        self.on_save: Callable[[str], None] = lambda uri: None
         self.shows_wrong: dict[str, list[JsonObject]] = {}
         self.deltas: list[NumberedDelta] = []
         self.questions: list[Question] = []
@@ -115,8 +116,12 @@ class FakeEditor:
         return True
 
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
-        self.saved += uris if self.saves else []
-        return tuple(uris) if self.saves else ()
+        if not self.saves:
+            return ()
+        self.saved += uris
+        for uri in uris:
+            self.on_save(uri)
+        return tuple(uris)
 
     async def diagnostics(self, uri: str) -> Sequence[JsonObject] | None:
         return self.shows_wrong.get(uri)

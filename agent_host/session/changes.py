@@ -16,10 +16,12 @@ from agent_host.core.permission import EditPart
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.diff import text_edits, unified
+from agent_host.editing.landed import is_same_but_for_endings
 from agent_host.editing.locate import replace_all, rewrite_all
-from agent_host.editing.text import FileText, decode, normalised
+from agent_host.editing.text import FileText, decode, normalised, split_lines
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import opened
+from agent_host.session.saving import NOT_SAVED, Saver
 
 
 class Moved(Exception):
@@ -76,6 +78,7 @@ class Changes:
         self._actions = actions
         self._show = show
         self._saves = saves
+        self._saver = Saver(editor, actions)
 
     async def plan(self, action: FileChange, facts: PathFacts | None) -> Change:
         """The change that an action comes to. Raises ActionFailed with help for the model."""
@@ -173,8 +176,12 @@ class Changes:
             raise Moved
         if outcome.status == "refused":
             raise ActionFailed("denied", outcome.reason or "The editor did not make the edit.")
-        saved = await self._editor.save([document.uri]) if was_clean and self._saves() else ()
-        return "" if saved else "It is in the editor and not saved yet."
+        now = self._editor.document(document.uri)
+        # What a person typed is never saved by us, before the edit or since.
+        is_ours = now is not None and is_same_but_for_endings(now.text, change.after)
+        if now is None or not (was_clean and is_ours and self._saves()):
+            return NOT_SAVED
+        return await self._saver.save_one(now, change.base)
 
     async def _write(self, change: Change, after: bytes) -> str:
         if change.path is None:
@@ -217,7 +224,7 @@ def exact_lines(text: str, offset: int, limit: int | None) -> str:
     """Lines as they are, the line breaks included."""
     if offset == 1 and limit is None:
         return text
-    lines = text.splitlines(keepends=True)
+    lines = split_lines(text)
     return "".join(lines[offset - 1 : None if limit is None else offset - 1 + limit])
 
 

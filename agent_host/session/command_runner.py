@@ -15,6 +15,7 @@ from agent_host.core.ports import Actions, Editor
 from agent_host.editing.text import FileText, decode
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt
+from agent_host.session.saving import Saver
 
 
 class CommandRunner:
@@ -34,6 +35,7 @@ class CommandRunner:
         self._actions = actions
         self._overlays = overlays
         self._prepare = prepare
+        self._saver = Saver(editor, actions)
 
     async def run(
         self,
@@ -64,7 +66,7 @@ class CommandRunner:
         if not unsaved:
             return await self._actions.run(command, on_output)
         if not self._overlays():
-            saved = set(await self._editor.save([document.uri for document, _ in unsaved]))
+            saved = await self._saver.save([document for document, _ in unsaved])
             left = [each.path or each.uri for each, _ in unsaved if each.uri not in saved]
             result = await self._actions.run(command, on_output)
             return _noted(result, "the command saw these files without unsaved changes", left)

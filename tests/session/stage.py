@@ -99,6 +99,7 @@ class Stage:
     def __post_init__(self) -> None:
         ids = count(1)
         self.store = MemoryStore(self.shelf)
+        self.editor.on_save = self._write_saved
         self.grants = GrantBook(self.state, self.clock.now, lambda: f"g{next(ids)}")
         self.trust = TrustInMemory(self.state, self.clock.now)
         commands = CommandRunner(
@@ -179,6 +180,13 @@ class Stage:
     async def _runtime(self, name: str) -> ScriptedRuntime:
         assert name in ("sdk", *self.more_runtimes)
         return self.runtime
+
+    def _write_saved(self, uri: str) -> None:
+        """The editor writes what it was asked to save."""
+        document = self.editor.document(uri)
+        assert document is not None
+        assert document.path is not None
+        self.actions.files[document.path] = document.text.encode()
 
     def _policy(self, of: Role, session_id: str, root: str) -> Policy:
         return Policy(
