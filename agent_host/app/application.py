@@ -1,4 +1,4 @@
-"""Answers the editor: the Host behind the edge, put together by compose.py.
+"""Answers the editor: the Host behind the edge, put together by compose.
 
 Nothing is decided here; each request goes to the part whose business it is.
 """

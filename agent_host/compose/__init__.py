@@ -4,53 +4,36 @@ Everything that lives longer than a call is started in the edge's TaskGroup and 
 application's `close`.
 """
 
-import asyncio
 import datetime
 import logging
 import os
 import sys
-import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from agent_host import usage
-from agent_host.actions.client import ActionClient
-from agent_host.actions.environment import scrubbed
-from agent_host.actions.policy import ActionPolicy
 from agent_host.app.application import Application, Parts
 from agent_host.app.commands import Commands
 from agent_host.app.conversation_parts import conversation_parts
 from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.recovery import Recovery
 from agent_host.app.system_clock import SystemClock
-from agent_host.app.workspace import MOUNTING, Workspace
+from agent_host.app.workspace import MOUNTING
+from agent_host.compose.base import Base, new_id
+from agent_host.compose.runtimes import Runtimes
 from agent_host.core.actions import Command, RunCommand, SingleAction
-from agent_host.core.errors import AgentHostError
 from agent_host.core.guidance import Guidance
-from agent_host.core.ports import Editor, Runtime
+from agent_host.core.ports import Editor
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
-from agent_host.credentials import EMBEDDED, KEYRING
-from agent_host.guidance.reader import GuidanceReader
 from agent_host.lsp.convert_session import stored_delta
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.early import Opening
 from agent_host.lsp.editor import LspEditor
 from agent_host.lsp.host import Edge, Folder, Host
 from agent_host.lsp.loop import serve as serve_connection
-from agent_host.permissions.grants import GrantBook
-from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
-from agent_host.permissions.rules import read_rules
 from agent_host.permissions.shell import execution, parse
-from agent_host.permissions.trust import TrustBook
-from agent_host.runtimes import CLAUDE, ProviderConfig
-from agent_host.runtimes.embedded.model import model_file
-from agent_host.runtimes.embedded.server import CONTEXT
-from agent_host.runtimes.own_programs import OwnPrograms
-from agent_host.runtimes.sdk import Embedded, SdkRuntime
+from agent_host.runtimes import CLAUDE
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
@@ -65,9 +48,8 @@ from agent_host.session.present import Present
 from agent_host.session.revert import Reverter
 from agent_host.session.settling import Settler
 from agent_host.session.staff import Staff
-from agent_host.settings import log_folder, session_store, state_dirs
+from agent_host.settings import log_folder, session_store
 from agent_host.store import SqlStore
-from agent_host.store.results import ResultFiles
 from agent_host.tools import DIAGNOSTICS
 
 RUNTIMES = (SDK, CLAUDE)
@@ -85,7 +67,7 @@ def serve(opening: Opening) -> NoReturn:
 def make_host(edge: Edge) -> Host:
     """The application for one connection."""
     environment = dict(os.environ)
-    base = _Base(environment)
+    base = Base(environment)
     dirs, workspace, actions = base.dirs, base.workspace, base.actions
     edge.tasks.create_task(actions.supervise())
     documents = Documents(encoding=edge.client.position_encoding, true_path=os.path.realpath)
@@ -101,11 +83,11 @@ def make_host(edge: Edge) -> Host:
 
     store = SqlStore(
         lambda: session_store(workspace.settings, dirs),
-        new_id=_new_id,
+        new_id=new_id,
         on_problem=tell,
         log_folder=lambda: log_folder(workspace.settings, dirs),
     )
-    runtimes = _Runtimes(workspace, base.embedded, environment)
+    runtimes = Runtimes(workspace, base.embedded, environment)
     conversation = conversation_parts(
         edge,
         documents,
@@ -114,16 +96,16 @@ def make_host(edge: Edge) -> Host:
         workspace,
         guidance=base.guidance,
         manager=lambda: manager,
-        new_id=_new_id,
+        new_id=new_id,
     )
     staff = _staff(base, conversation.editor, store, runtimes, can_diagnose=editor.can_diagnose)
     manager = SessionManager(staff, edge.tasks)
     library = Library(
         store,
         manager,
-        Reverter(editor, actions, store, clock=SystemClock(), new_id=_new_id),
+        Reverter(editor, actions, store, clock=SystemClock(), new_id=new_id),
         Settler(Present(editor, actions), store),
-        _new_id,
+        new_id,
         lambda: workspace.key,
         base.results.forget,
         Follows(store, edge.tasks, _Outlet(edge, manager)),
@@ -177,33 +159,6 @@ class _Outlet:
         return self.edge.on_drained(callback)
 
 
-class _Base:
-    """What is there without an editor: settings, roles, permissions, the action server."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.dirs = state_dirs(environment)
-        self.grants = GrantBook(self.dirs.state, time.time, _new_id)
-        self.embedded = Embedded(model_file(environment, self.dirs.cache), scrubbed(environment))
-        self.trust = TrustBook(self.dirs.state, time.time)
-        self.actions = ActionClient(
-            state_dir=self.dirs.state,
-            policy=ActionPolicy(secret=SECRET_NAMES, protected=PROTECTED_NAMES),
-            environment=environment,
-            log=partial(log.info, "action server: %s"),
-        )
-        self.workspace = Workspace(
-            self.dirs,
-            environment,
-            self.grants,
-            self.trust,
-            parse_rules=read_rules,
-            narrow_rules=partial(read_rules, narrow_only=True),
-            sandbox=lambda: self.actions.status().sandbox,
-        )
-        self.guidance = GuidanceReader(self.workspace.guidance_places)
-        self.results = ResultFiles(self.dirs.state, _new_id)
-
-
 class _NothingOpen:
     """The documents of nobody's editor."""
 
@@ -214,7 +169,7 @@ class _NothingOpen:
 
 def guidance_of(folder: Path) -> Guidance:
     """What holds for a run in a folder. Raises AgentHostError for settings that can't be read."""
-    base = _Base(dict(os.environ))
+    base = Base(dict(os.environ))
     base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])
     base.workspace.reload()
     return base.guidance.read_now(str(folder))
@@ -222,7 +177,7 @@ def guidance_of(folder: Path) -> Guidance:
 
 async def explained(action: SingleAction, role: str | None, folder: Path) -> Judged:
     """How an action would be judged in a folder right now. Raises AgentHostError, ActionFailed."""
-    base = _Base(dict(os.environ))
+    base = Base(dict(os.environ))
     base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])
     base.workspace.reload()
     async with base.actions.serving():
@@ -240,7 +195,7 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
 
 
 def _staff(
-    base: _Base, editor: Editor, store: SessionStore, runtimes: "_Runtimes", *, can_diagnose: bool
+    base: Base, editor: Editor, store: SessionStore, runtimes: Runtimes, *, can_diagnose: bool
 ) -> Staff:
     workspace, actions = base.workspace, base.actions
 
@@ -277,77 +232,11 @@ def _staff(
         ),
         runtime=runtimes.get,
         clock=SystemClock(),
-        new_id=_new_id,
+        new_id=new_id,
         workspace=lambda: workspace.key,
         show=shown,
         settler=Settler(Present(editor, actions), store),
     )
-
-
-class _Runtimes:
-    """The runtimes by name, each made on first use."""
-
-    def __init__(
-        self, workspace: Workspace, embedded: Embedded, environment: Mapping[str, str]
-    ) -> None:
-        self.own = OwnPrograms(
-            partial(scrubbed, environment), lambda: workspace.settings.runtimes, usage.price
-        )
-        self._others: dict[str, Runtime] = {}
-        self._sdk = SdkRuntime(
-            _Keys(workspace),
-            price=usage.price,
-            embedded=embedded,
-            window=lambda model: _window(model, workspace.settings.context_windows),
-        )
-
-    async def get(self, name: str) -> Runtime:
-        """The runtime of that name. Raises RuntimeMissing."""
-        if name == SDK:
-            return self._sdk
-        if name not in self._others:
-            self._others[name] = self.own.make(name)
-        return self._others[name]
-
-    def names(self) -> tuple[str, ...]:
-        """All runtimes that can be asked for."""
-        return (SDK, *self.own.names())
-
-    async def warm(self, workspace: Workspace) -> None:
-        """Import what the configured model needs, in a thread; what can't be used waits."""
-        try:
-            model = workspace.settings.model or workspace.credentials.default_model()
-            await asyncio.to_thread(self._sdk.warm, model)
-        except AgentHostError:
-            return  # whoever runs it is told; nobody has asked for it yet
-
-    async def close(self) -> None:
-        """Release what is shared between runs."""
-        for runtime in (self._sdk, *self._others.values()):
-            await runtime.close()
-
-
-def _window(model: str, chosen: Mapping[str, int]) -> int | None:
-    if model == EMBEDDED:
-        return CONTEXT
-    return chosen.get(model) or usage.context_window(model)
-
-
-class _Keys:
-    """The vendors' keys as they are when a run needs them."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def provider(self, vendor: str) -> ProviderConfig:
-        """A vendor's configuration; asks the keyring. Raises KeyringFailed."""
-        each = self._workspace.credentials.of(vendor)
-        if each is None:
-            return ProviderConfig()
-        key = each.key
-        if each.key_source == KEYRING:
-            key = self._workspace.keychain.get(vendor)
-        return ProviderConfig(key, each.key_source, each.base_url)
 
 
 def _command(action: RunCommand, env: Mapping[str, str]) -> Command:
@@ -378,7 +267,3 @@ def _short(path: str, roots: Sequence[str]) -> str:
         if path.startswith(root + os.sep):
             return path[len(root) + 1 :]
     return path
-
-
-def _new_id() -> str:
-    return uuid.uuid4().hex

@@ -1,0 +1,55 @@
+"""What is there without an editor: settings, roles, permissions, the action server."""
+
+import logging
+import time
+import uuid
+from collections.abc import Mapping
+from functools import partial
+
+from agent_host.actions.client import ActionClient
+from agent_host.actions.environment import scrubbed
+from agent_host.actions.policy import ActionPolicy
+from agent_host.app.workspace import Workspace
+from agent_host.guidance.reader import GuidanceReader
+from agent_host.permissions.grants import GrantBook
+from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
+from agent_host.permissions.rules import read_rules
+from agent_host.permissions.trust import TrustBook
+from agent_host.runtimes.embedded.model import model_file
+from agent_host.runtimes.sdk import Embedded
+from agent_host.settings import state_dirs
+from agent_host.store.results import ResultFiles
+
+log = logging.getLogger(__name__)
+
+
+class Base:
+    """What is there without an editor: settings, roles, permissions, the action server."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.dirs = state_dirs(environment)
+        self.grants = GrantBook(self.dirs.state, time.time, new_id)
+        self.embedded = Embedded(model_file(environment, self.dirs.cache), scrubbed(environment))
+        self.trust = TrustBook(self.dirs.state, time.time)
+        self.actions = ActionClient(
+            state_dir=self.dirs.state,
+            policy=ActionPolicy(secret=SECRET_NAMES, protected=PROTECTED_NAMES),
+            environment=environment,
+            log=partial(log.info, "action server: %s"),
+        )
+        self.workspace = Workspace(
+            self.dirs,
+            environment,
+            self.grants,
+            self.trust,
+            parse_rules=read_rules,
+            narrow_rules=partial(read_rules, narrow_only=True),
+            sandbox=lambda: self.actions.status().sandbox,
+        )
+        self.guidance = GuidanceReader(self.workspace.guidance_places)
+        self.results = ResultFiles(self.dirs.state, new_id)
+
+
+def new_id() -> str:
+    """A name that nothing else has."""
+    return uuid.uuid4().hex
