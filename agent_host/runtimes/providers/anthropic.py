@@ -1,34 +1,32 @@
 """Anthropic's models by its Messages API.
 
 Thinking goes back with its signature, byte for byte, in the order it came; the prompt's stable
-prefix is marked for the vendor's cache. Not here: retries and history rules common to all vendors.
+prefix is marked for the vendor's cache. Not here: retries, history rules common to all vendors, and
+the reading of an answer (anthropic_answer.py).
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import anthropic
 import httpx2
 
-from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec, Usage
+from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import (
     AgentSaid,
     Called,
     Item,
-    Opaque,
     Reasoned,
     Returned,
     UserSaid,
 )
-from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.providers.anthropic_answer import ANTHROPIC, AnthropicAnswer
 from agent_host.runtimes.trouble import (
     Complaint,
-    Vendor,
     retry_after,
-    too_long,
     trouble_of_connection,
     trouble_of_status,
     trouble_of_stream,
@@ -37,19 +35,13 @@ from agent_host.runtimes.trouble import (
 
 if TYPE_CHECKING:
     from anthropic.types import (
-        ContentBlock,
-        MessageDeltaUsage,
         MessageParam,
         OutputConfigParam,
-        RawContentBlockDelta,
-        RawMessageStreamEvent,
         TextBlockParam,
         ThinkingConfigParam,
         ToolParam,
     )
-    from anthropic.types import Usage as AnthropicUsage
 
-_VENDOR = Vendor("Anthropic", ("ANTHROPIC_API_KEY",))
 _URL = "https://api.anthropic.com"
 _CACHE = {"type": "ephemeral"}
 _ADAPTIVE = (4, 6)
@@ -87,7 +79,7 @@ class AnthropicProvider:
     async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         """Answer one turn; see Provider."""
         if self._client is None:
-            raise Trouble(_VENDOR.no_key())
+            raise Trouble(ANTHROPIC.no_key())
         try:
             try:
                 return await self._stream(self._client, ask, emit)
@@ -101,9 +93,9 @@ class AnthropicProvider:
         except anthropic.APIStatusError as error:
             raise self._trouble(error, ask.name) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
-            raise trouble_of_connection(_VENDOR, self._config, _reason(error)) from error
+            raise trouble_of_connection(ANTHROPIC, self._config, _reason(error)) from error
         except anthropic.APIError as error:
-            raise trouble_of_stream(_VENDOR, error.message) from error
+            raise trouble_of_stream(ANTHROPIC, error.message) from error
 
     async def _stream(
         self, client: anthropic.AsyncAnthropic, ask: ModelAsk, emit: Emit
@@ -120,8 +112,8 @@ class AnthropicProvider:
             output_config=_output(ask) or anthropic.omit,
             stream=True,
         )
-        reader = _Reader(ask, emit)
-        with understood(_VENDOR):
+        reader = AnthropicAnswer(ask, emit)
+        with understood(ANTHROPIC):
             async with stream:
                 async for event in stream:
                     reader.read(event)
@@ -134,7 +126,7 @@ class AnthropicProvider:
         if status < 400:
             status = _STATUS_OF_TYPE.get(kind, 500)
         after = retry_after(error.response.headers)
-        return trouble_of_status(_VENDOR, self._config, model, Complaint(status, message, after))
+        return trouble_of_status(ANTHROPIC, self._config, model, Complaint(status, message, after))
 
 
 # ---- asking
@@ -233,139 +225,7 @@ def _output(ask: ModelAsk) -> "OutputConfigParam":
     return output
 
 
-# ---- reading the answer
-
-
-@dataclass(slots=True)
-class _Block:
-    kind: str
-    call_id: str = ""
-    name: str = ""
-    signature: str = ""
-    data: str | None = None
-    pieces: list[str] = field(default_factory=list[str])
-
-
-class _Reader:
-    """Builds the answer from the stream's events.
-
-    Events are told apart by `type` and never by class, because the SDK puts kinds that it does not
-    know into the wrong one.
-    """
-
-    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
-        self._ask = ask
-        self._emit = emit
-        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
-        self._blocks: dict[int, _Block] = {}
-        self._usage: Usage = Usage(requests=1)
-        self._stop: str | None = None
-        self._detail: str | None = None
-        self._whole = False
-
-    def read(self, event: "RawMessageStreamEvent") -> None:
-        match event.type:
-            case "message_start":
-                self._use(event.message.usage)
-            case "content_block_start":
-                self._start(event.index, event.content_block)
-            case "content_block_delta":
-                self._delta(self._blocks[event.index], event.delta)
-            case "message_delta":
-                self._stop = event.delta.stop_reason or self._stop
-                details = event.delta.stop_details
-                self._detail = details.explanation if details else self._detail
-                self._use_more(event.usage)
-            case "message_stop":
-                self._whole = True
-            case _:
-                pass
-
-    def answer(self) -> ModelAnswer:
-        if not self._whole:
-            raise trouble_of_stream(_VENDOR, "its end is missing")
-        if self._stop == "model_context_window_exceeded":
-            raise Trouble(too_long(_VENDOR, self._ask.name))
-        finish: Finish = "stop"
-        if self._stop == "max_tokens":
-            finish = "length"
-        elif self._stop == "refusal":
-            finish = "refused"
-        items = [self._item(block) for _, block in sorted(self._blocks.items())]
-        return ModelAnswer(tuple(i for i in items if i is not None), finish, self._detail)
-
-    def _item(self, block: _Block) -> Item | None:
-        text = "".join(block.pieces)
-        match block.kind:
-            case "text":
-                return AgentSaid(text) if text else None
-            case "thinking":
-                return Reasoned(text, Opaque(self._ask.model, {"signature": block.signature}))
-            case "redacted_thinking":
-                data = {"type": "redacted_thinking", "data": block.data or ""}
-                return Reasoned("", Opaque(self._ask.model, data))
-            case "tool_use":
-                return Called(block.call_id, block.name, text or "{}")
-            case _:
-                return None
-
-    def _start(self, index: int, content: "ContentBlock") -> None:
-        block = _Block(content.type)
-        self._blocks[index] = block
-        match content.type:
-            case "text":
-                self._say(block, content.text)
-            case "thinking":
-                block.signature = content.signature
-                self._think(block, content.thinking)
-            case "redacted_thinking":
-                block.data = content.data
-            case "tool_use":
-                block.call_id, block.name = self._ids.take(content.id), content.name
-            case _:
-                pass
-
-    def _delta(self, block: _Block, delta: "RawContentBlockDelta") -> None:
-        match delta.type:
-            case "text_delta":
-                self._say(block, delta.text)
-            case "thinking_delta":
-                self._think(block, delta.thinking)
-            case "signature_delta":
-                block.signature += delta.signature
-            case "input_json_delta":
-                block.pieces.append(delta.partial_json)
-            case _:
-                pass
-
-    def _say(self, block: _Block, text: str) -> None:
-        block.pieces.append(text)
-        self._emit.text(text)
-
-    def _think(self, block: _Block, text: str) -> None:
-        block.pieces.append(text)
-        self._emit.reasoning(text)
-
-    def _use(self, used: "AnthropicUsage") -> None:
-        cached, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
-        self._usage = Usage(
-            requests=1,
-            # The vendor counts what came from, or went into, its cache apart.
-            input_tokens=used.input_tokens + cached + written,
-            output_tokens=used.output_tokens,
-            cached_tokens=cached,
-            cache_write_tokens=written,
-        )
-        self._emit.usage(self._usage)
-
-    def _use_more(self, used: "MessageDeltaUsage") -> None:
-        details = used.output_tokens_details
-        self._usage = replace(
-            self._usage,
-            output_tokens=used.output_tokens,
-            reasoning_tokens=details.thinking_tokens if details else 0,
-        )
-        self._emit.usage(self._usage)
+# ---- what went wrong
 
 
 def _complaint(error: anthropic.APIStatusError) -> tuple[str, str]:
