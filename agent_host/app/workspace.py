@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from agent_host.app import workspace_rules
+from agent_host.app.servers import (
+    FolderServers,
+    ServerList,
+    misnamed,
+    misnamed_in_settings,
+    server_list,
+)
 from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.actions import PathFacts
 from agent_host.core.guidance import GuidanceProblem
@@ -126,7 +132,7 @@ class Workspace:
         """What trusting a folder would bring into use."""
         folder = Path(root, WORKSPACE_FOLDER)
         roles = (f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
-        return (*roles, *workspace_rules.names(root), *brought(root))
+        return (*roles, *self._workspace_rules.names(root), *brought(root))
 
     # ---- guidance
 
@@ -183,9 +189,19 @@ class Workspace:
 
     def reload(self) -> None:
         """Read the settings again. Reads one small file."""
-        self.settings, self.setting_problems = load_settings(
+        self.settings, problems = load_settings(
             self._environment, self._editor_settings, self._parse_rules
         )
+        misnamed = misnamed_in_settings(self.settings.rules, self.servers().names)
+        self.setting_problems = (*problems, *misnamed)
+
+    def servers(self) -> ServerList:
+        """The MCP servers that there are for these folders, as the files are now."""
+        brought = (
+            FolderServers(root, self.trusted(root), self._workspace_rules.of(root).servers)
+            for root in self._roots
+        )
+        return server_list(self.settings.mcp_servers, tuple(brought))
 
     # ---- roles
 
@@ -216,6 +232,8 @@ class Workspace:
                 else self._workspace_rules.unused(root)
             )
         ]
+        theirs = [rule for root in self._roots for rule in self._workspace_rules.of(root).rules]
+        found += misnamed(shelf.roles.values(), theirs, self.servers().names)
         return replace(shelf, problems=(*shelf.problems, *found)) if found else shelf
 
     def _read_roles(self) -> RoleShelf:

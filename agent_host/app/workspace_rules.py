@@ -1,24 +1,33 @@
-"""The rules that a workspace brings for agents, in `.agent-host/config.yaml`: they only narrow.
+"""What a workspace brings in `.agent-host/config.yaml`: rules, which only narrow, and MCP servers.
 
 A file is read again when it has changed; one that can't be read is told with its line, and so is
 one that is not used. Not here: what trusts a workspace (workspace.py).
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
+from agent_host.core.external import ServerConfig
 from agent_host.core.model import RoleProblem
 from agent_host.core.permission import Rule
 from agent_host.fields.reader import Fields, ParseRules, Problem, rules_of
 from agent_host.fields.yaml_source import YamlError, read_yaml
+from agent_host.settings.servers import KEY as SERVERS
+from agent_host.settings.servers import servers_of
 
 FILE = Path(".agent-host", "config.yaml")
 MAX_BYTES = 256 * 1024
 
 NOT_TRUSTED = "The workspace is not trusted yet, so its rules are not used."
-_ONLY_RULES = "A workspace's file holds `rules` and nothing else; what else it says is not used."
+NO_SERVERS_YET = "nor are its MCP servers: "
+_ONLY = (
+    f"A workspace's file holds `rules` and `{SERVERS}` and nothing else; what else it says is not"
+    " used."
+)
+_NO_SERVERS: Mapping[str, ServerConfig] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Brought:
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[RoleProblem, ...] = ()
+    servers: Mapping[str, ServerConfig] = field(default_factory=lambda: _NO_SERVERS)
 
 
 class WorkspaceRules:
@@ -37,7 +47,7 @@ class WorkspaceRules:
         self._read: dict[str, tuple[object, Brought]] = {}
 
     def of(self, root: str) -> Brought:
-        """What a trusted folder brings, as it is on disk now."""
+        """What a folder brings, as it is on disk now; used only if the folder is trusted."""
         path = Path(root, FILE)
         try:
             found = path.stat()
@@ -45,21 +55,27 @@ class WorkspaceRules:
             return Brought()
         state = (found.st_mtime_ns, found.st_size, found.st_ino)
         if root not in self._read or self._read[root][0] != state:
-            self._read[root] = (state, _read(path, self._narrow))
+            self._read[root] = (state, _read(root, path, self._narrow))
         return self._read[root][1]
 
     def unused(self, root: str) -> tuple[RoleProblem, ...]:
         """What a folder that is not trusted would bring."""
         path = Path(root, FILE)
-        return (_problem(path, 1, NOT_TRUSTED, "warning"),) if path.exists() else ()
+        if not path.exists():
+            return ()
+        servers = ", ".join(self.of(root).servers)
+        also = f" ({NO_SERVERS_YET}{servers})" if servers else ""
+        return (_problem(path, 1, f"{NOT_TRUSTED[:-1]}{also}.", "warning"),)
+
+    def names(self, root: str) -> tuple[str, ...]:
+        """The file, and each server with its command, as the question for trust has them."""
+        if not Path(root, FILE).exists():
+            return ()
+        servers = self.of(root).servers.values()
+        return (str(FILE), *(f"MCP server {each.name}: {each.how}" for each in servers))
 
 
-def names(root: str) -> Sequence[str]:
-    """The file as it is called in the question for trust, if there is one."""
-    return (str(FILE),) if Path(root, FILE).exists() else ()
-
-
-def _read(path: Path, narrow: ParseRules) -> Brought:
+def _read(root: str, path: Path, narrow: ParseRules) -> Brought:
     try:
         if not path.is_file():
             return Brought((), (_problem(path, 1, "It is no regular file."),))
@@ -78,16 +94,24 @@ def _read(path: Path, narrow: ParseRules) -> Brought:
     found: list[Problem] = []
     fields = Fields(source, found)
     rules = rules_of(fields, str(path), narrow)
+    servers = servers_of(fields, str(path), root=root)
     problems = [
-        _problem(path, each.line or 1, each.reason, "warning" if each.warning else "error")
+        _problem(
+            path,
+            each.line or 1,
+            each.reason if each.name in ("", "rules") else f"`{each.name}` {each.reason}",
+            "warning" if each.warning else "error",
+        )
         for each in found
     ]
-    others = {name: value for name, value in fields.rest().items() if name != "rules"}
+    others = {
+        name: value for name, value in fields.rest().items() if name not in ("rules", SERVERS)
+    }
     problems += [
-        _problem(path, value.line or 1, f"`{name}`: {_ONLY_RULES}", "warning")
+        _problem(path, value.line or 1, f"`{name}`: {_ONLY}", "warning")
         for name, value in others.items()
     ]
-    return Brought(rules, tuple(problems))
+    return Brought(rules, tuple(problems), servers)
 
 
 def _at_once(path: str, flags: int) -> int:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from agent_host.core.permission import Rule
 from agent_host.permissions import paths
 from agent_host.permissions.programs import base
+from agent_host.permissions.servers import wrong_form
 from agent_host.permissions.shell import Argv
 
 ACTIONS = (
@@ -69,7 +70,9 @@ def names_exactly(rule: Rule, target: Target) -> bool:
 
 def knows_action(pattern: str) -> bool:
     """Whether an action glob can match anything that exists."""
-    return pattern.startswith("mcp") or any(fnmatchcase(name, pattern) for name in ACTIONS)
+    if pattern.startswith("mcp"):
+        return wrong_form(pattern) is None
+    return any(fnmatchcase(name, pattern) for name in ACTIONS)
 
 
 def _argv_matches(rule: Rule, argv: Argv | None) -> bool:

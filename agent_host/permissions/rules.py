@@ -5,6 +5,7 @@
       - allow terminal.run git diff ...        # and anything after it
       - deny terminal.run curl                 # deny and ask also cover longer commands
       - ask fs.write **/*.sql                  # a path below a root; `*.sql` alone means any depth
+      - deny mcp:docs                          # each tool of an MCP server; or `mcp:docs/search`
       - deny: {path: secrets/**, reason: Customers' data.}
       - allow: {command: pytest ..., match: [pytest -q tests], noMatch: [pytest-watch]}
 
@@ -22,6 +23,7 @@ from agent_host.core.permission import Rule
 from agent_host.permissions import paths
 from agent_host.permissions.matching import ANY_MORE, Target, knows_action, matches
 from agent_host.permissions.programs import base, inner, is_indirect
+from agent_host.permissions.servers import whole, wrong_form
 from agent_host.permissions.shell import Argv, NotPlain, Plain, parse
 
 Effect = Literal["allow", "ask", "deny"]
@@ -167,8 +169,9 @@ class _Reader:
         if not isinstance(action, str) or not action:
             self.errors.append("the rule names no action, path or command")
             return None
+        action = whole(action)
         if not knows_action(action):
-            self.errors.append(f"there is no action `{action}`")
+            self.errors.append(wrong_form(action) or f"there is no action `{action}`")
         elif argv is not None and action not in {"terminal.run", "terminal.*", "*"}:
             self.errors.append(f"`{action}` has no command")
         elif path is not None and action.startswith(("terminal", "mcp")):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import platformdirs
 
+from agent_host.core.external import ServerConfig
 from agent_host.core.model import Effort, Limits, RuntimeOptions
 from agent_host.core.permission import Rule
 
@@ -22,6 +23,7 @@ DEFAULT_LIMITS = Limits(max_turns=100, inactivity_seconds=600.0)
 
 NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 NO_RUNTIMES: Mapping[str, RuntimeOptions] = MappingProxyType({})
+NO_SERVERS: Mapping[str, ServerConfig] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Settings:
     kept (a URL may hold a password), `logs` the folder of the runs' logs: see the two functions
     below. `runtimes` says by name how a runtime that is a program of its own is started,
     `context_windows` how many tokens a model holds of which that is not known. `title_model` makes
-    the titles of sessions: None is their own model, `none` is no model.
+    the titles of sessions: None is their own model, `none` is no model. `mcp_servers` are the
+    user's own, by name.
     """
 
     model: str | None = None
@@ -68,6 +71,7 @@ class Settings:
     runtimes: Mapping[str, RuntimeOptions] = field(default_factory=lambda: NO_RUNTIMES)
     context_windows: Mapping[str, int] = field(default_factory=dict[str, int])
     title_model: str | None = None
+    mcp_servers: Mapping[str, ServerConfig] = field(default_factory=lambda: NO_SERVERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 A wrong key or value is reported and left out; the rest counts.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
 
+from agent_host.core.external import ServerConfig
 from agent_host.core.model import JsonObject, Limits, RuntimeOptions
 from agent_host.credentials import VENDORS
 from agent_host.fields.reader import Fields, ParseRules, Problem, effort_of, limits_of, rules_of
@@ -24,6 +24,9 @@ from agent_host.settings.model import (
     Trust,
     state_dirs,
 )
+from agent_host.settings.servers import KEY as SERVERS
+from agent_host.settings.servers import servers_of
+from agent_host.settings.values import environment_of, words_of
 
 KEYS = "keys"
 
@@ -35,7 +38,6 @@ _NOT_HERE = (
     "tells may come with a folder."
 )
 _TOOLS = ("gated", "native")
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def load_settings(
@@ -90,13 +92,14 @@ def _apply(
         limits=_limits_over(below.limits, limits_of(source.mapping("limits"))),
         effort=effort_of(source) or below.effort,
         rules=(*below.rules, *rules_of(source, layer.where, parse_rules)),
-        env=MappingProxyType({**below.env, **_env(source.mapping("env"))}),
+        env=MappingProxyType({**below.env, **environment_of(source.mapping("env"))}),
         trust=_trust(source) or below.trust,
         save=cast("Save | None", source.choice("save", _SAVE)) or below.save,
         store=_store(source, layer) or below.store,
         logs=below.logs if (logs := _logs(source, layer)) is None else logs,
         runtimes=_runtimes(source, layer) or below.runtimes,
         title_model=_model(source, "titleModel", "none") or below.title_model,
+        mcp_servers=_servers(source, layer, below.mcp_servers),
         context_windows={**below.context_windows, **source.wholes("contextWindows", 1)},
     )
     for name in source.mapping(KEYS).rest():
@@ -123,25 +126,26 @@ def _runtimes(source: Fields, layer: Layer) -> Mapping[str, RuntimeOptions]:
     return MappingProxyType({name: _options(block.mapping(name)) for name in block.rest()})
 
 
+def _servers(
+    source: Fields, layer: Layer, below: Mapping[str, ServerConfig]
+) -> Mapping[str, ServerConfig]:
+    if not layer.may_place and source.mapping(SERVERS).rest():
+        source.report(SERVERS, _NOT_HERE)
+        return below
+    return MappingProxyType({**below, **servers_of(source, layer.where)})
+
+
 def _options(source: Fields) -> RuntimeOptions:
     options = RuntimeOptions(
-        command=_words(source, "command"),
-        args=_words(source, "args"),
-        env=MappingProxyType(_env(source.mapping("env"))),
-        inherit=_words(source, "inherit"),
+        command=words_of(source, "command"),
+        args=words_of(source, "args"),
+        env=MappingProxyType(environment_of(source.mapping("env"))),
+        inherit=words_of(source, "inherit"),
         tools=cast("Literal['gated', 'native'] | None", source.choice("tools", _TOOLS)) or "gated",
         pty=source.flag("pty") or False,
     )
     source.finish()
     return options
-
-
-def _words(source: Fields, key: str) -> tuple[str, ...]:
-    """A list of texts; a single text is a list of one."""
-    given = source.get(key)
-    if given is not None and isinstance(given.value, str):
-        return (given.value,)
-    return tuple(str(word.value) for word in source.texts(key))
 
 
 def _no_key_here(name: str) -> str:
@@ -189,16 +193,3 @@ def _logs(source: Fields, layer: Layer) -> bool | str | None:
 def _limits_over(below: Limits, over: Limits) -> Limits:
     given = {each.name: getattr(over, each.name) for each in fields(over)}
     return replace(below, **{name: value for name, value in given.items() if value is not None})
-
-
-def _env(source: Fields) -> dict[str, str]:
-    env: dict[str, str] = {}
-    for name, value in source.rest().items():
-        text = value.value
-        if not _VARIABLE_NAME.fullmatch(name):
-            source.report(name, "can't be the name of a variable.")
-        elif isinstance(text, str) and "\0" not in text:
-            env[name] = text
-        else:
-            source.report(name, "must be text (put it in quotes).")
-    return env
