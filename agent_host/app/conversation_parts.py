@@ -61,7 +61,12 @@ def conversation_parts(  # noqa: PLR0913 - the wiring diagram names every part
 
     files = WorkspaceFiles(editor, actions, lambda: workspace.roots, time.monotonic)
     conversations = Conversations(
-        editor, manager, edge.tasks, compose=files.attached, new_id=new_id
+        editor,
+        manager,
+        edge.tasks,
+        compose=files.attached,
+        shorten=files.shortened,
+        new_id=new_id,
     )
     questions = OpenQuestions(lambda: conversing.refresh())  # noqa: PLW0108 - made below
     conversing = Conversing(

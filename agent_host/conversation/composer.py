@@ -5,8 +5,10 @@ line that the format would read as a heading. Not here: where the text goes (wri
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
+from urllib.parse import unquote
 
 from agent_host.conversation.prose import CONTROL, Prose
 from agent_host.core.events import (
@@ -37,8 +39,12 @@ _PLAN = {"pending": " ", "inProgress": "~", "completed": "x"}
 
 @dataclass(slots=True)
 class Composer:
-    """The answer of one run, piece by piece. `_after` is what was written last."""
+    """The answer of one run, piece by piece. `_after` is what was written last.
 
+    `shorten` makes paths shorter in what is told of deeds; questions and commands stay exact.
+    """
+
+    shorten: Callable[[str], str] = str
     _after: Literal["nothing", "words", "deed"] = "nothing"
     _prose: Prose = field(default_factory=Prose)
     _titles: dict[str, str] = field(default_factory=dict[str, str])
@@ -46,6 +52,7 @@ class Composer:
     _options: dict[str, str] = field(default_factory=dict[str, str])
     _open_call: str | None = None
     _usage: Usage | None = None
+    _changed: str = ""
 
     def feed(self, delta: Delta) -> str:
         """The text that a delta adds; often none."""
@@ -94,8 +101,10 @@ class Composer:
     def _of_call(self, delta: ToolRequested | ToolFinished | Asked | Answered | Edited) -> str:
         match delta:
             case ToolRequested():
-                self._titles[delta.call_id] = delta.title
-                return self._deed(delta.title, delta.call_id)
+                is_command = delta.name == "terminal_run"
+                title = delta.title if is_command else self.shorten(delta.title)
+                self._titles[delta.call_id] = title
+                return self._deed(title, delta.call_id)
             case ToolFinished():
                 return self._finished(delta)
             case Asked():
@@ -109,8 +118,11 @@ class Composer:
 
     def _finished(self, delta: ToolFinished) -> str:
         title = self._titles.pop(delta.call_id, "")
+        changed, self._changed = self._changed, ""
         self._diffs.pop(delta.call_id, None)
-        said = _line(delta.summary)
+        said = _line(self.shorten(delta.summary))
+        if changed and delta.status == "ok" and said.endswith(changed):
+            return ""  # it was told with the lines that changed
         if delta.status != "ok" and not said.lower().startswith(delta.status):
             said = f"{delta.status}: {said}"
         if self._open_call == delta.call_id and self._after == "deed":
@@ -124,7 +136,7 @@ class Composer:
         diff = self._diffs.get(delta.call_id)
         if diff is None:
             return out
-        lines = [CONTROL.sub("", line) for line in diff.split("\n")]
+        lines = [CONTROL.sub("", line) for line in diff.rstrip("\n").split("\n")]
         shown = lines[:MOST_DIFF_LINES]
         if len(lines) > len(shown):
             shown.append(f"… {len(lines) - len(shown)} more lines")
@@ -140,7 +152,8 @@ class Composer:
         lines = delta.diff.split("\n")
         more = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         less = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-        return self._deed(f"changed {delta.uri.rpartition('/')[2]} (+{more} -{less})")
+        self._changed = unquote(delta.uri.rpartition("/")[2])
+        return self._deed(f"changed {self._changed} (+{more} -{less})")
 
     def _of_run(self, delta: Planned | Used | Retried | Omitted | Ended) -> str:
         match delta:
@@ -160,7 +173,7 @@ class Composer:
 
 
 def _spent(usage: Usage | None) -> str:
-    if usage is None or not usage.requests:
+    if usage is None or not usage.input_tokens + usage.output_tokens:
         return ""
     cost = "" if usage.cost_usd is None else f" · ${usage.cost_usd:.4f}"
     return f" · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cost}"

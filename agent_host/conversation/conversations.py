@@ -76,12 +76,14 @@ class Conversations:
         tasks: asyncio.TaskGroup,
         *,
         compose: Compose,
+        shorten: Callable[[str], str],
         new_id: Callable[[], str],
     ) -> None:
         self._editor = editor
         self._runs = runs
         self._tasks = tasks
         self._compose = compose
+        self._shorten = shorten
         self._new_id = new_id
         self.shelf = Shelf(editor)
         self._live: dict[str, _Live] = {}
@@ -115,9 +117,9 @@ class Conversations:
             live.writer.close()
 
     def run_of(self, uri: str) -> str | None:
-        """The run that goes on in a document."""
+        """The run that goes on in a document; one that was told to have ended does not."""
         live = self._live.get(same_key(uri))
-        return live.run_id if live else None
+        return live.run_id if live and not live.ended else None
 
     # ---- sending
 
@@ -131,7 +133,7 @@ class Conversations:
         if prompt is None:
             raise InvalidRequest(NOTHING_TO_SEND, field="uri")
         live = self._enliven(document)
-        if live.run_id is None:
+        if live.run_id is None or live.ended:
             return document.uri, await self._start(live, document, prompt.body)
         if prompt.body == live.sent and parse(document.text).answer(live.run_id) is None:
             return document.uri, live.run_id  # sent already, and not written yet
@@ -234,7 +236,7 @@ class Conversations:
         return run_id
 
     def _begin(self, live: _Live, run_id: str) -> None:
-        live.run_id, live.ended, live.composer = run_id, False, Composer()
+        live.run_id, live.ended, live.composer = run_id, False, Composer(self._shorten)
         self._of_run[run_id] = live
 
     async def _converse(self, live: _Live, document: Document, prompt: str, run_id: str) -> None:

@@ -60,6 +60,11 @@ class WorkspaceFiles:
         inside = first is not None and path.startswith(first + "/")
         return path[len(first) + 1 :] if first is not None and inside else path
 
+    def shortened(self, text: str) -> str:
+        """A text without the path of the first root in it."""
+        first = next(iter(self._roots()), None)
+        return text if first is None else text.replace(f"{first}/", "")
+
     def _is_fresh(self) -> bool:
         is_same = self._of == tuple(self._roots())
         return is_same and self._monotonic() - self._at < FRESH_SECONDS

@@ -175,9 +175,10 @@ def with_prompt(text: str, prompt: str) -> str:
 def with_room(text: str) -> str:
     """The document ends with a place for the next prompt."""
     entries = parse(text).entries
-    if entries and _is_room(entries[-1]):
-        return text
     newline = newline_of(text)
+    if entries and _is_room(entries[-1]):
+        line_ends = text.count("\n", entries[-1].start)
+        return text if entries[-1].body else text + newline * max(0, 2 - line_ends)
     said = text.rstrip(WHITE)
     gap = newline * 2 if said else ""
     return f"{said}{gap}{YOU}{newline}{newline}"

@@ -143,7 +143,7 @@ class DocumentWriter:
             self._done(sent)
             return True
         self._in_flight = len(sent)
-        edit = BufferEdit(self._uri, document.text, after, "Agent")
+        edit = BufferEdit(self._uri, document.text, after, label="")
         try:
             outcome = await self._editor.apply(edit)
         finally:

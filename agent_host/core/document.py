@@ -36,7 +36,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class BufferEdit:
-    """One undo step: the document must hold `before` now and holds `after` then."""
+    """One undo step: the document must hold `before` now and holds `after` then.
+
+    Some editors say each `label` aloud; "" is said by none.
+    """
 
     uri: str
     before: str

@@ -59,6 +59,19 @@ class Buffer:
         length = len(content) - len(ending_of(content))
         return Position(line, min(length, _to_points(content, max(0, character), encoding)))
 
+    def on_a_line(self, position: Position) -> Position:
+        """The same or the last position on a line that every editor has.
+
+        What comes after the last line ending is no line in some (Neovim).
+        """
+        last = len(self._lines) - 1
+        if last > 0 and not self._lines[last]:
+            last -= 1
+        if position.line <= last:
+            return position
+        content = self._lines[last]
+        return Position(last, len(content) - len(ending_of(content)))
+
     def to_wire(self, position: Position, encoding: PositionEncoding) -> Position:
         """A position in code points as the wire counts it."""
         line = self._lines[min(position.line, len(self._lines) - 1)]

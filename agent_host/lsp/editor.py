@@ -109,7 +109,13 @@ class LspEditor:
         params: dict[str, object] = {"uri": uri, "takeFocus": takes_focus}
         if selection is not None:
             params["selection"] = self._wire_range(uri, selection)
-        answer = await self._try("window/showDocument", params, _SHOW_SECONDS)
+        try:
+            answer = await self._edge.ask("window/showDocument", params, _SHOW_SECONDS)
+        except EditorError:
+            # Neovim opens the document and then fails at a place that is not there.
+            return selection is not None and await self.show(uri, takes_focus=takes_focus)
+        except TimeoutError:
+            return False
         return is_object(answer) and answer.get("success") is True
 
     async def show_text(self, title: str, text: str) -> bool:
@@ -172,5 +178,6 @@ class LspEditor:
     def _wire(self, uri: str, position: Position) -> JsonObject:
         document = self._documents.find(uri)
         if document is not None:
+            position = document.buffer.on_a_line(position)
             position = document.buffer.to_wire(position, self._documents.encoding)
         return {"line": position.line, "character": position.character}

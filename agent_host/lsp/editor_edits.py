@@ -101,7 +101,9 @@ class Edits:
         return not checked or document.version == 0
 
     async def _send(self, document: OpenDocument, edits: Sequence[WireEdit], label: str) -> Reply:
-        params = {"label": label, "edit": self._workspace_edit(document, edits)}
+        params: dict[str, object] = {"edit": self._workspace_edit(document, edits)}
+        if label:
+            params["label"] = label
         try:
             answer = await self._edge.ask("workspace/applyEdit", params, self._traits.edit_seconds)
         except TimeoutError:

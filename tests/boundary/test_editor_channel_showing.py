@@ -162,6 +162,34 @@ def test_other_answers_mean_not_shown(answer, tmp_path) -> None:
     play(VSCODE, story, tmp_path)
 
 
+def test_no_place_after_the_last_line_is_shown(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor, cancelled: list[str]) -> None:
+        for text, where in (
+            ("a\nbc\n", (1, 2)),
+            ("a\n\n", (1, 0)),
+            ("a\nbc", (1, 2)),
+            ("", (0, 0)),
+        ):
+            editor.open(URI, text)
+            await port.show(URI, Range(Position(7, 0), Position(7, 0)))
+            (_, params) = editor.asked[-1]
+            place = {"line": where[0], "character": where[1]}
+            assert params["selection"] == {"start": place, "end": place}
+
+    play(VSCODE, story, tmp_path)
+
+
+def test_a_document_is_shown_without_a_place_that_the_editor_refuses(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor, cancelled: list[str]) -> None:
+        editor.answers[SHOW] = lambda params: (
+            EditorError(-1, "outside") if "selection" in params else {"success": True}
+        )
+        assert await port.show("file:///w/other", Range(Position(900, 0), Position(900, 0)))
+        assert len(editor.asked) == 2
+
+    play(VSCODE, story, tmp_path)
+
+
 def test_a_selection_counts_as_the_editor_counts_and_the_keyboard_stays(tmp_path) -> None:
     async def story(editor: SimulatedEditor, port: LspEditor, cancelled: list[str]) -> None:
         editor.open(URI, "é🦊x\n")

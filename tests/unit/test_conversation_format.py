@@ -223,9 +223,37 @@ def test_deeds_are_short_quoted_lines() -> None:
         "I look.\n\n```py\nx\n```\n\n> Read a.py · 3 lines\n\nNow I edit.\n\n> Edit a.py\n"
         "> **May it?** coder wants to change a.py\n> ````diff\n> --- a\n> +++ b\n> @@ -1 +1 @@\n"
         "> -old\n"
-        "> +## You ```\n>\n> ````\n> Edit a.py · denied: no\n"
+        "> +## You ```\n> ````\n> Edit a.py · denied: no\n"
         "> completed · 1,200 tokens in, 30 out · $0.5000"
     )
+
+
+def test_a_change_is_told_once_and_paths_are_short_but_in_commands_and_questions() -> None:
+    composer = Composer(lambda text: text.replace("/w/", ""))
+    said = "".join(
+        composer.feed(each)
+        for each in (
+            ToolRequested("c1", "fs_edit", {}, "Edit /w/a b.py", "write"),
+            Asked("c1", "coder wants to change /w/a b.py", "", ()),
+            Edited(
+                "c1", "file:///w/a%20b.py", "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n", "applied"
+            ),
+            ToolFinished("c1", "ok", "Changed /w/a b.py"),
+            ToolRequested("c2", "terminal_run", {}, "Run cat /w/a", "execute"),
+            ToolFinished("c2", "ok", "Exit code 0"),
+            Ended("completed"),
+        )
+    )
+    assert said == (
+        "> Edit a b.py\n> **May it?** coder wants to change /w/a b.py\n"
+        "> changed a b.py (+1 -1)\n> Run cat /w/a · Exit code 0\n> completed"
+    )
+
+
+def test_the_next_prompt_has_a_line_of_its_own() -> None:
+    for text in ("x\n\n## You", "x\n\n## You\n", "x\n\n## You\n\n"):
+        assert made.with_room(text) == "x\n\n## You\n\n"
+    assert made.with_room("## You\nwords") == "## You\nwords"
 
 
 def test_a_conversation_is_known_by_its_name_or_its_first_line() -> None:
