@@ -61,6 +61,7 @@ class Conversing:
         self._running = running
         self._commands = commands
         self._refreshing = False
+        self._lenses_asked = False
 
     # ---- lenses and actions
 
@@ -69,6 +70,7 @@ class Conversing:
         conversation = self._conversations.shelf.conversation(uri)
         if conversation is None:
             return ()
+        self._lenses_asked = True
         return [
             {"range": _at_line(offer.line), "command": _command(offer, offer.title)}
             for offer in self._offers(uri, conversation)
@@ -93,9 +95,11 @@ class Conversing:
         return [each for each in actions if any(_is_kind(each["kind"], kind) for kind in wanted)]
 
     def refresh(self) -> None:
-        """Have the editor ask for the lenses again, if it takes such a request."""
+        """Have the editor ask for the lenses again, if it takes such a request and has any."""
         lens = object_in(self._edge.client.capabilities, "workspace", "codeLens")
-        if lens.get("refreshSupport") is True and not self._refreshing:
+        if not self._lenses_asked or self._refreshing:
+            return
+        if lens.get("refreshSupport") is True:
             self._refreshing = True
             self._edge.tasks.create_task(self._refresh())
 
