@@ -12,6 +12,7 @@ from agent_host.action_server.commands import CommandRun, launcher_argv
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.file_link import FileLink
 from agent_host.action_server.pipes import LineReader, LineWriter
+from agent_host.action_server.seals import Seals
 from agent_host.action_wire import (
     BEAT_SECONDS,
     Beat,
@@ -41,6 +42,7 @@ class Server:
         self._start: Start | None = None
         self._files: FileLink | None = None
         self._commands: dict[int, CommandRun] = {}
+        self._seals = Seals()
         self._tasks: set[asyncio.Task[None]] = set()
         writer.on_pause = self._pause
 
@@ -108,6 +110,11 @@ class Server:
     def _run(self, call_id: int, run: Run) -> None:
         if self._start is None:
             self._writer.send(encode(Failed(call_id, "unavailable", "it was not started yet")))
+            return
+        try:
+            self._seals.take(run)
+        except Failure as failure:
+            self._writer.send(encode(Failed(call_id, failure.code, failure.reason)))
             return
         command = CommandRun(
             run, self._teller(call_id), self._start.scratch, launcher_argv(self._python)

@@ -3,6 +3,7 @@
 The only thing both sides import; standard library only.
 """
 
+from agent_host.action_wire.approved import Approved, digest_of
 from agent_host.action_wire.codec import Head, decode_to_host, decode_to_server, encode, head
 from agent_host.action_wire.lines import Lines
 from agent_host.action_wire.messages import (
@@ -65,6 +66,7 @@ __all__ = [
     "TOKEN_COPY",
     "TOKEN_INFO",
     "TOKEN_SECCOMP",
+    "Approved",
     "Beat",
     "Call",
     "Cancel",
@@ -103,6 +105,7 @@ __all__ = [
     "Write",
     "decode_to_host",
     "decode_to_server",
+    "digest_of",
     "encode",
     "head",
 ]

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_host.action_wire.approved import Approved
+
 MAX_DATA = 10 * 1024 * 1024
 """Bytes of a file that are read or written at once."""
 
@@ -129,6 +131,7 @@ class Confine:
 class Run:
     """Start `argv` in `cwd` with exactly `env`; the words of TOKENS are filled in by the child.
 
+    It must be what `approved` says, or it is not started.
     `namespaced`: argv is a bubblewrap whose init dies with it; otherwise a launcher of ours
     hunts the command's processes down, after `confine`, if given. `seccomp` is a BPF program,
     `copies` the bytes of private files that argv binds over the word behind their token.
@@ -138,6 +141,7 @@ class Run:
     cwd: str
     env: Mapping[str, str]
     timeout: float
+    approved: Approved
     namespaced: bool = False
     seccomp: bytes = b""
     copies: tuple[bytes, ...] = ()

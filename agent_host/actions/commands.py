@@ -55,6 +55,7 @@ class Commands:
             reason = f"commands need a sandbox here, and none works: {around.sandbox.why}"
             raise ActionFailed("denied", reason)
         argv = command_argv(command)
+        approved = _approved(command)
         cwd = await self._directory(command.cwd)
         roots = await self._roots(around.roots)
         secret = around.policy.secret if command.hide_secrets else ()
@@ -64,7 +65,8 @@ class Commands:
         self._mount_points.update(_missing(plan.masked))
         self._running += 1
         try:
-            run = _run(command, plan, around, tuple(command.overlay[path] for path in targets))
+            copies = tuple(command.overlay[path] for path in targets)
+            run = _run(approved, plan, around, copies)
             ran = await self._server.call(run, wire.Ran, settle=True, on_output=on_output)
         finally:
             self._running -= 1
@@ -170,8 +172,27 @@ def _can_be_made(path: str) -> bool:
     return not place.is_symlink() and (not place.exists() or place.is_dir())
 
 
-def _run(command: Command, plan: Plan, around: Surroundings, copies: tuple[bytes, ...]) -> wire.Run:
-    timeout = min(max(command.timeout, 0.1), MAX_TIMEOUT)
+def _approved(command: Command) -> wire.Approved:
+    if command.seal is None:
+        raise ActionFailed("denied", "nobody has allowed this command")
+    return wire.Approved(
+        argv=command.argv,
+        script=command.script,
+        cwd=command.cwd,
+        env=dict(command.env),
+        network=command.network,
+        timeout=command.timeout,
+        hide_secrets=command.hide_secrets,
+        sandbox=command.seal.sandbox,
+        nonce=command.seal.nonce,
+        digest=command.seal.digest,
+    )
+
+
+def _run(
+    approved: wire.Approved, plan: Plan, around: Surroundings, copies: tuple[bytes, ...]
+) -> wire.Run:
+    timeout = min(max(approved.timeout, 0.1), MAX_TIMEOUT)
     match around.sandbox.kind:
         case "bubblewrap":
             return wire.Run(
@@ -180,21 +201,22 @@ def _run(command: Command, plan: Plan, around: Surroundings, copies: tuple[bytes
                 cwd="/",
                 env={},
                 timeout=timeout,
+                approved=approved,
                 namespaced=True,
                 seccomp=seccomp_program(platform.machine()),
                 copies=copies,
             )
         case "seatbelt":
-            return wire.Run(seatbelt_argv(plan), plan.cwd, plan.env, timeout)
+            return wire.Run(seatbelt_argv(plan), plan.cwd, plan.env, timeout, approved)
         case "landlock-only":
             confine = wire.Confine(
                 writable=(*plan.roots, "/tmp", "/var/tmp"),  # noqa: S108
                 hidden=(*plan.hidden_folders, *plan.hidden_files),
                 network=plan.network,
             )
-            return wire.Run(plan.argv, plan.cwd, plan.env, timeout, confine=confine)
+            return wire.Run(plan.argv, plan.cwd, plan.env, timeout, approved, confine=confine)
         case "none":
-            return wire.Run(plan.argv, plan.cwd, plan.env, timeout)
+            return wire.Run(plan.argv, plan.cwd, plan.env, timeout, approved)
 
 
 def _hidden(around: Surroundings, roots: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

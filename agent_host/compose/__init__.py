@@ -207,6 +207,7 @@ def _staff(
         actions,
         overlays=lambda: actions.status().sandbox == MOUNTING,
         prepare=lambda action: _command(action, workspace.settings.env),
+        new_id=new_id,
     )
     return Staff(
         editor=editor,

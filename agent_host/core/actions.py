@@ -219,13 +219,23 @@ class SearchFound:
 
 
 @dataclass(frozen=True, slots=True)
+class Seal:
+    """That a command was allowed: what it was then, as a hash, and a `nonce` that is used once."""
+
+    nonce: str
+    digest: str
+    sandbox: str
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command as approved. `argv` runs without a shell; `script` runs by a fixed bash.
 
     Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
     see there (the editor's unsaved text). `timeout` in seconds. `hide_secrets`: secret-looking
     files of the workspace read as empty, where there is a sandbox that can mount. `env` are
-    variables that the user has set for commands, on top of the scrubbed environment.
+    variables that the user has set for commands, on top of the scrubbed environment. Without a
+    `seal` that fits all of it (but for the overlay) it is not run.
     """
 
     cwd: str
@@ -236,6 +246,7 @@ class Command:
     overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     hide_secrets: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    seal: Seal | None = None
 
 
 @dataclass(frozen=True, slots=True)

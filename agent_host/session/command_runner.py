@@ -13,14 +13,17 @@ from agent_host.core.document import BufferEdit, Document
 from agent_host.core.errors import ActionFailed
 from agent_host.core.ports import Actions, Editor
 from agent_host.editing.text import FileText, decode
+from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt
 from agent_host.session.saving import Saver
+from agent_host.session.sealing import sealed
 
 
 class CommandRunner:
     """`overlays` says whether the sandbox can lay unsaved text over files; `prepare` makes the
     command that is executed of the one that was judged (the argv or script that was parsed).
+    `new_id` gives what no two commands share.
     """
 
     def __init__(
@@ -30,39 +33,39 @@ class CommandRunner:
         *,
         overlays: Callable[[], bool],
         prepare: Callable[[RunCommand], Command],
+        new_id: Callable[[], str],
     ) -> None:
         self._editor = editor
         self._actions = actions
         self._overlays = overlays
         self._prepare = prepare
         self._saver = Saver(editor, actions)
+        self._new_id = new_id
+
+    def frozen(self, action: RunCommand, judged: Judged) -> Command:
+        """What will be run if it is allowed: from here on nothing of it changes.
+
+        What nobody is asked about sees no secret-looking files.
+        """
+        command = replace(
+            self._prepare(action),
+            cwd=judged.subject.cwd or action.cwd,
+            hide_secrets=judged.decision.verdict != "ask",
+        )
+        return sealed(command, judged.policy.sandbox, self._new_id())
 
     async def run(
-        self,
-        action: RunCommand,
-        ledger: Ledger,
-        on_output: Callable[[OutputStream, str], None],
-        *,
-        asked: bool,
+        self, command: Command, ledger: Ledger, on_output: Callable[[OutputStream, str], None]
     ) -> CommandResult:
-        """Run it to its end. What nobody was asked about sees no secret-looking files.
-
-        Raises ActionFailed.
-        """
+        """Run what was frozen to its end. Raises ActionFailed."""
         doubtful = list(in_doubt(self._editor))
-        result = await self._run(action, ledger, on_output, asked=asked)
+        result = await self._run(command, ledger, on_output)
         return _noted(result, "what the editor holds of these files is not known", doubtful)
 
     async def _run(
-        self,
-        action: RunCommand,
-        ledger: Ledger,
-        on_output: Callable[[OutputStream, str], None],
-        *,
-        asked: bool,
+        self, command: Command, ledger: Ledger, on_output: Callable[[OutputStream, str], None]
     ) -> CommandResult:
         unsaved = await self._unsaved()
-        command = replace(self._prepare(action), hide_secrets=not asked)
         if not unsaved:
             return await self._actions.run(command, on_output)
         if not self._overlays():

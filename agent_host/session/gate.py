@@ -16,6 +16,7 @@ from agent_host.core.actions import (
     EditFiles,
     FileChange,
     ReadFile,
+    RunCommand,
     SingleAction,
     UseSkill,
     WriteFile,
@@ -267,9 +268,8 @@ class Gate:
             return await self._crew.long_results.read(self._scene.session_id, action)
         if isinstance(action, CallAgent):
             return await self._delegate(life, action)
-        facts = judged.subject.facts
-        asked = verdict == "ask"
-        return await self._crew.hands.perform(action, facts, self._ledger, life, asked=asked)
+        facts, command = judged.subject.facts, judged.command
+        return await self._crew.hands.perform(action, facts, self._ledger, life, command)
 
     async def _edit(self, life: CallLife, action: FileChange | EditFiles) -> ToolResult:
         call_id = life.call.call_id
@@ -297,6 +297,8 @@ class Gate:
                 why = f"{judged.decision.reason} ({trusts.reason})"
                 judged = replace(judged, decision=replace(judged.decision, reason=why))
         judged = replace(judged, decision=self._repeats.judged(judged.decision, call_id))
+        if isinstance(action, RunCommand):
+            judged = replace(judged, command=self._crew.hands.frozen(action, judged))
         self._tell(Logged("permissions", explain(judged.decision)))
         return judged
 

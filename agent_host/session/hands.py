@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
 from agent_host.core.actions import (
+    Command,
     CommandResult,
     CreateDirectory,
     DeletePath,
@@ -30,6 +31,7 @@ from agent_host.editing.text import decode
 from agent_host.session import diagnoses
 from agent_host.session.changes import exact_lines, missing_directories, numbered
 from agent_host.session.command_runner import CommandRunner
+from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt, opened
 
@@ -86,10 +88,9 @@ class Hands:
         facts: PathFacts | None,
         ledger: Ledger,
         report: Report,
-        *,
-        asked: bool,
+        command: Command | None = None,
     ) -> ToolResult:
-        """Do it. `facts` are those that were judged; `asked`: a person has seen this very action.
+        """Do it. `facts` are those that were judged, and so is `command`, as it was frozen.
 
         Raises ActionFailed.
         """
@@ -106,7 +107,7 @@ class Hands:
             case DeletePath():
                 return await self._delete(action, facts, ledger)
             case RunCommand():
-                return await self._run(action, ledger, report, asked=asked)
+                return await self._run(command, ledger, report)
             case ReadDiagnostics():
                 return await self._diagnostics(action)
             case OpenInEditor():
@@ -207,9 +208,13 @@ class Hands:
         self._editor.files_changed([facts.true_path])
         return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
 
-    async def _run(
-        self, action: RunCommand, ledger: Ledger, report: Report, *, asked: bool
-    ) -> ToolResult:
+    def frozen(self, action: RunCommand, judged: Judged) -> Command:
+        """The command as it will be run if it is allowed."""
+        return self._commands.frozen(action, judged)
+
+    async def _run(self, command: Command | None, ledger: Ledger, report: Report) -> ToolResult:
+        if command is None:
+            raise ActionFailed("denied", "Nobody has allowed this command.")
         shown = 0
 
         def on_output(stream: OutputStream, text: str) -> None:
@@ -217,7 +222,7 @@ class Hands:
             shown += len(text.encode("utf-8", "replace"))
             report.output(stream, text)
 
-        result = await self._commands.run(action, ledger, on_output, asked=asked)
+        result = await self._commands.run(command, ledger, on_output)
         printed = result.omitted + len(result.output.encode("utf-8", "replace"))
         if result.omitted and printed > shown:
             report.omitted("output", printed - shown)

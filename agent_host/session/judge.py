@@ -13,6 +13,7 @@ from typing import Protocol
 
 from agent_host.core.actions import (
     CallAgent,
+    Command,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -52,12 +53,13 @@ MAX_WORDS = 64
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A decision with everything that it was made of."""
+    """A decision with everything that it was made of, and the command that it lets run."""
 
     subject: Subject
     policy: Policy
     decision: Decision
     root: str
+    command: Command | None = None
 
 
 class OpenDocuments(Protocol):

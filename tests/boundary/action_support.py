@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from agent_host.actions.probe import bubblewraps
 from agent_host.actions.sandbox import Sandbox
 from agent_host.core.actions import Command, CommandResult
 from agent_host.core.errors import ActionFailed
+from agent_host.session.sealing import sealed
 
 
 @dataclass
@@ -31,10 +33,11 @@ class Bench:
         return str(self.root / name)
 
     async def sh(self, script: str, **more: object) -> CommandResult:
-        return await self.client.run(
-            Command(cwd=str(self.root), script=script, **more),  # type: ignore[arg-type]
-            self.hear,
-        )
+        return await self.run(Command(str(self.root), script=script, **more))  # type: ignore[arg-type]
+
+    async def run(self, command: Command) -> CommandResult:
+        """Run it as if it had just been allowed."""
+        return await self.client.run(await allowed(command, self.client), self.hear)
 
     def hear(self, stream: str, text: str) -> None:
         self.live.append((stream, text))
@@ -66,6 +69,12 @@ async def action_bench(
     client = ActionClient(state_dir=state, roots=[str(root)], log=log.append, **more)  # type: ignore[arg-type]
     async with client.serving():
         yield Bench(client, root, state, log)
+
+
+async def allowed(command: Command, client: ActionClient) -> Command:
+    """The command as it is once it was allowed."""
+    await client.start()
+    return sealed(command, client.status().sandbox, uuid.uuid4().hex)
 
 
 def sandbox_of(kind: str) -> Sandbox:

@@ -5,12 +5,20 @@ import os
 import secrets
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_host.core.actions import Command, CommandResult
-from tests.boundary.action_support import Bench, action_bench, processes, sandbox_of, until
+from tests.boundary.action_support import (
+    Bench,
+    action_bench,
+    allowed,
+    processes,
+    sandbox_of,
+    until,
+)
 
 SANDBOXES = ["bubblewrap", "landlock-only", "none"]
 
@@ -71,7 +79,7 @@ async def test_output_comes_live_and_whole_and_in_order(bench: Bench) -> None:
 )
 async def test_how_it_ended(bench: Bench, command: dict, code: object, name: object) -> None:
     command = Command(str(bench.root), **command)
-    result = await bench.client.run(command, bench.hear)
+    result = await bench.run(command)
     assert result.exit_code in (code if isinstance(code, set) else {code})
     assert result.signal == name
     if command.argv == ("echo", "$HOME; *"):
@@ -81,7 +89,7 @@ async def test_how_it_ended(bench: Bench, command: dict, code: object, name: obj
 async def test_a_program_that_is_not_there(bench: Bench) -> None:
     command = Command(str(bench.root), argv=("no-such-program",))
     try:
-        result = await bench.client.run(command, bench.hear)
+        result = await bench.run(command)
     except Exception as error:  # noqa: BLE001 - either way the model must read which one
         said = str(error)
     else:
@@ -115,7 +123,7 @@ async def test_it_starts_only_in_a_directory_of_the_workspace(bench: Bench, cwd:
     os.symlink("/usr", bench.root / "link")  # noqa: PTH211
     (bench.root / "file").touch()
     command = Command(os.path.join(bench.root, cwd), script="pwd")  # noqa: PTH118
-    await bench.fails(bench.client.run(command, bench.hear), "outside", "not_found")
+    await bench.fails(bench.run(command), "outside", "not_found")
 
 
 async def test_the_middle_of_long_output_is_left_out_and_counted(bench: Bench) -> None:
@@ -225,3 +233,37 @@ async def test_a_signal_for_the_hosts_terminal_is_not_for_commands(bench: Bench)
     os.kill(bench.client.status().pid or 0, signal.SIGINT)
     assert (await bench.sh("echo next")).output == "next\n"
     await until(lambda: bench.client.status().restarts == 0)
+
+
+async def test_what_was_allowed_runs_once_and_as_it_was_allowed(bench: Bench) -> None:
+    (bench.root / "there").mkdir()
+    command = await allowed(Command(str(bench.root), script="echo x >> ran"), bench.client)
+    await bench.client.run(command, bench.hear)
+    await bench.fails(bench.client.run(command, bench.hear), "denied")
+    others = {
+        "script": "echo y >> ran",
+        "cwd": str(bench.root / "there"),
+        "env": {"PATH": "/evil"},
+        "network": True,
+        "hide_secrets": True,
+        "timeout": 599.0,
+    }
+    for name, other in others.items():
+        fresh = await allowed(Command(str(bench.root), script="echo x >> ran"), bench.client)
+        changed = replace(fresh, **{name: other})
+        failure = await bench.fails(bench.client.run(changed, bench.hear), "stale")
+        assert "not the command that was allowed" in failure.reason
+    await bench.fails(
+        bench.client.run(Command(str(bench.root), script="echo z >> ran"), bench.hear), "denied"
+    )
+    assert (bench.root / "ran").read_text() == "x\n"
+
+
+async def test_a_directory_that_became_another_is_not_worked_in(bench: Bench) -> None:
+    (bench.root / "here").mkdir()
+    (bench.root / "there").mkdir()
+    command = await allowed(Command(bench.path("here"), script="touch ran"), bench.client)
+    (bench.root / "here").rmdir()
+    (bench.root / "here").symlink_to("there")
+    await bench.fails(bench.client.run(command, bench.hear), "stale")
+    assert not (bench.root / "there" / "ran").exists()

@@ -134,6 +134,7 @@ HOST = """
     from agent_host.actions.client import ActionClient
     from agent_host.actions.sandbox import Sandbox
     from agent_host.core.actions import Command
+    from agent_host.session.sealing import sealed
 
     async def main():
         folder = Path(sys.argv[1])
@@ -146,8 +147,11 @@ HOST = """
             def heard(stream, text):
                 if "up" in text:
                     print("up", flush=True)
-            for script in sys.argv[3:]:
-                group.create_task(client.run(Command(sys.argv[1], script=script), heard))
+            await client.start()
+            for number, script in enumerate(sys.argv[3:]):
+                command = Command(sys.argv[1], script=script)
+                command = sealed(command, client.status().sandbox, str(number))
+                group.create_task(client.run(command, heard))
 
     asyncio.run(main())
 """

@@ -15,7 +15,6 @@ import pytest
 from agent_host.actions.policy import ActionPolicy
 from agent_host.actions.probe import bubblewraps, probe
 from agent_host.actions.sandbox import Sandbox
-from agent_host.core.actions import Command
 from tests.boundary.action_support import Bench, action_bench, sandbox_of
 
 
@@ -297,7 +296,7 @@ async def test_a_sandbox_that_stopped_working_is_not_left_out(tmp_path: Path) ->
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     async with action_bench(tmp_path, sandbox=Sandbox("bubblewrap", str(broken))) as bench:
-        result = await bench.client.run(Command(str(bench.root), script="touch ran"), bench.hear)
+        result = await bench.sh("touch ran")
         assert result.exit_code == 1
         assert not (bench.root / "ran").exists()
 
@@ -311,7 +310,8 @@ sys.path.insert(0, {str(project)!r})
 from pathlib import Path
 from agent_host.actions.client import ActionClient
 from agent_host.actions.sandbox import Sandbox
-from agent_host.core.actions import Command, SearchQuery
+from agent_host.core.actions import Command
+from agent_host.session.sealing import sealed
 async def main():
     base = Path(tempfile.mkdtemp())
     root = base / "workspace"
@@ -328,7 +328,8 @@ async def main():
         facts = await client.inspect(str(root / "a"))
         await client.restore(await client.delete(str(root / "a"), identity=facts.identity))
         script = "id -u; cat a /etc/shadow; echo x > .vscode/t; echo x > .mcp.json; sleep 600 &"
-        result = await client.run(Command(str(root), script=script), lambda s, t: None)
+        command = sealed(Command(str(root), script=script), "bubblewrap", "once")
+        result = await client.run(command, lambda s, t: None)
         print(result.output, result.tampered, sorted(os.listdir(root)))
 asyncio.run(main())
 """

@@ -107,6 +107,7 @@ class Stage:
             self.actions,
             overlays=lambda: self.overlays,
             prepare=_as_script,
+            new_id=lambda: f"nonce{next(ids)}",
         )
         staff = Staff(
             editor=self.editor,

@@ -127,13 +127,17 @@ class MortalHost:
         )
         changes = Changes(self.editor, self.actions, show=str, saves=lambda: False)
         commands = CommandRunner(
-            self.editor, self.actions, overlays=lambda: False, prepare=lambda _: None
+            self.editor,
+            self.actions,
+            overlays=lambda: False,
+            prepare=lambda _: None,
+            new_id=self.new_id,
         )
         hands = Hands(self.editor, self.actions, commands, show=str)
         for action in CALLS:
             facts = await self.actions.inspect(action.path)
             if isinstance(action, DeletePath):
-                await hands.perform(action, facts, ledger, None, asked=True)
+                await hands.perform(action, facts, ledger, None)
             else:
                 await changes.make(await changes.plan(action, facts), ledger)
 
