@@ -5,6 +5,7 @@ import hashlib
 import posixpath
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from agent_host.core.actions import (
     Command,
@@ -44,6 +45,11 @@ def by_kind(kind: str, reason: str | None = None) -> Chooser:
     return choose
 
 
+async def _unmoved(uri: str, to: str) -> bool:
+    del uri, to
+    return True
+
+
 class FakeEditor:
     """An Editor that records. `choose` answers questions; `meddle` runs before an edit lands."""
 
@@ -53,6 +59,9 @@ class FakeEditor:
         self.meddle: Callable[[], None] = lambda: None
         self.refuses: str | None = None
         self.saves = False
+        self.moves: Literal["all", "clean", "none"] = "none"
+        self.moved: list[tuple[str, str]] = []
+        self.on_move: Callable[[str, str], Awaitable[bool]] = _unmoved
         self.on_save: Callable[[str], None] = lambda uri: None
         self.shows_wrong: dict[str, list[JsonObject]] = {}
         self.deltas: list[NumberedDelta] = []
@@ -73,6 +82,10 @@ class FakeEditor:
         place = None if path.startswith("untitled:") else path
         version = old.version + 1 if old else 1
         self._documents[same_key(uri)] = Document(uri, place, version, text, "plaintext")
+
+    def close(self, path: str) -> None:
+        """Close a document, as its user."""
+        del self._documents[same_key(path)]
 
     def drain(self) -> None:
         """Read everything that waits."""
@@ -114,6 +127,10 @@ class FakeEditor:
     async def show_text(self, title: str, text: str) -> bool:
         self.shown.append(f"{title}: {text}")
         return True
+
+    async def move(self, uri: str, to: str) -> bool:
+        self.moved.append((uri, to))
+        return await self.on_move(uri, to)
 
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
         if not self.saves:
@@ -258,6 +275,19 @@ class FakeActions:
         self.folders -= folders
         self.trash[trash_id] = (path, files, folders)
         return trash_id
+
+    async def move(self, path: str, to: str, *, identity: str) -> None:
+        path, to = self._inside(path), self._inside(to)
+        if identity != (await self.inspect(path)).identity:
+            raise ActionFailed("stale", f"{path} is not what it was.")
+        if (await self.inspect(to)).kind != "missing":
+            raise ActionFailed("exists", f"Something else is at {to} already.")
+        await self.create_directory(posixpath.dirname(to))
+        for name in [each for each in self.files if each == path or _in(each, path)]:
+            self.files[to + name[len(path) :]] = self.files.pop(name)
+        for name in [each for each in self.folders if each == path or _in(each, path)]:
+            self.folders.remove(name)
+            self.folders.add(to + name[len(path) :])
 
     async def restore(self, trash_id: str) -> None:
         if trash_id not in self.trash:

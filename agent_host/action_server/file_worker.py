@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agent_host.action_server import files, landlock, listing, search, trash, watch, writing
+from agent_host.action_server import files, landlock, listing, moving, search, trash, watch, writing
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.ripgrep import Job
 from agent_host.action_server.roots import Roots
@@ -26,6 +26,7 @@ from agent_host.action_wire import (
     Inspect,
     Lines,
     ListDirectory,
+    Move,
     Name,
     Read,
     Restore,
@@ -117,7 +118,7 @@ class _Worker:
                 with self._changing:
                     return Name(self._change(call))
 
-    def _change(self, call: Write | CreateDirectory | Delete | Restore) -> str:
+    def _change(self, call: Write | CreateDirectory | Delete | Restore | Move) -> str:
         start, roots = self._start, self._roots
         match call:
             case Write(path, data, expected):
@@ -129,6 +130,9 @@ class _Worker:
                 return trash.delete(roots, start.trash, path, identity, trash_id)
             case Restore(trash_id):
                 trash.restore(roots, start.trash, trash_id)
+                return ""
+            case Move(path, identity, to):
+                moving.move(roots, path, identity, to)
                 return ""
 
     def _send(self, line: bytes) -> None:

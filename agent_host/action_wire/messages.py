@@ -101,6 +101,15 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """Give what `identity` says another name, never one that is taken."""
+
+    path: str
+    identity: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """Look for names in all roots that commands must not change, or read.
 
@@ -162,6 +171,7 @@ FileCall = (
     | CreateDirectory
     | Delete
     | Restore
+    | Move
     | Watch
     | Tidy
 )

@@ -160,6 +160,10 @@ class ActionClient:
     async def restore(self, trash_id: str) -> None:
         await self._supervisor.call(wire.Restore(trash_id), wire.Name, settle=True)
 
+    async def move(self, path: str, to: str, *, identity: str) -> None:
+        """A link itself is moved. Refuses a `to` that is taken, and links in the way to it."""
+        await self._supervisor.call(wire.Move(path, identity, to), wire.Name, settle=True)
+
     # ---- commands
 
     async def run(

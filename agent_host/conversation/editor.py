@@ -6,6 +6,7 @@ other way is withdrawn.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from agent_host.conversation.conversations import Conversations
 from agent_host.conversation.questions import OpenQuestions
@@ -79,6 +80,15 @@ class ConversationEditor:
     async def show_text(self, title: str, text: str) -> bool:
         """See Editor."""
         return await self._editor.show_text(title, text)
+
+    @property
+    def moves(self) -> Literal["all", "clean", "none"]:
+        """See Editor."""
+        return self._editor.moves
+
+    async def move(self, uri: str, to: str) -> bool:
+        """See Editor."""
+        return await self._editor.move(uri, to)
 
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
         """See Editor."""

@@ -78,6 +78,14 @@ class DeletePath:
 
 
 @dataclass(frozen=True, slots=True)
+class MovePath:
+    """Give a file, or a directory with all in it, another name that is not taken."""
+
+    path: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunCommand:
     """A shell command line; `timeout` in seconds."""
 
@@ -121,12 +129,18 @@ class ReadDiagnostics:
     path: str
 
 
-SingleAction = FileAction | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill | CallAgent
+SingleAction = (
+    FileAction | MovePath | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill | CallAgent
+)
 """What is judged as one."""
 Action = SingleAction | EditFiles
 
 
 EditKind = Literal["create", "change", "delete"]
+"""What a change of a file comes to. A file that was moved is deleted here and created there."""
+
+WrittenKind = EditKind | Literal["move"]
+"""What is written down of a change."""
 
 
 @dataclass(frozen=True, slots=True)

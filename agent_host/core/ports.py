@@ -210,6 +210,15 @@ class Editor(Protocol):
         """Open a read-only text for the person; False if the editor can't or won't."""
         ...
 
+    @property
+    def moves(self) -> Literal["all", "clean", "none"]:
+        """Which open documents it takes along when it moves files: those with unsaved text too?"""
+        ...
+
+    async def move(self, uri: str, to: str) -> bool:
+        """Have it move a file or directory; whether it answered. Only the disk tells the rest."""
+        ...
+
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
         """Save open documents; returns those that were saved (none if the editor can't)."""
         ...
@@ -277,6 +286,10 @@ class Actions(Protocol):
 
     async def restore(self, trash_id: str) -> None:
         """Undo a delete; raises `exists` when something else is there by now."""
+
+    async def move(self, path: str, to: str, *, identity: str) -> None:
+        """Give what `inspect` identified another name; raises `exists` when that is taken."""
+        ...
 
     async def run(
         self, command: Command, on_output: Callable[[OutputStream, str], None]

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from agent_host.core.actions import EditKind, FileEdit
+from agent_host.core.actions import FileEdit, WrittenKind
 from agent_host.core.events import Delta, NumberedDelta
 from agent_host.core.model import (
     Failure,
@@ -110,20 +110,22 @@ class EditRecord:
     """One change of one file. A hash is None where the file did not exist.
 
     `place` says whether the editor's document or the file on disk was changed. `trash_id` is what
-    `Actions.restore` takes. The bytes are got by hash from `SessionStore.contents`.
+    `Actions.restore` takes. The bytes are got by hash from `SessionStore.contents`. `moved_to`:
+    the new URI of what was moved; both hashes are then what it held, None for a directory.
     """
 
     edit_id: str
     session_id: str
     run_id: str
     uri: str
-    kind: EditKind
+    kind: WrittenKind
     place: Literal["document", "disk"]
     before_sha256: str | None
     after_sha256: str | None
     at: float
     state: EditState = "planned"
     trash_id: str | None = None
+    moved_to: str | None = None
 
 
 # ---- questions to the store and its answers

@@ -45,6 +45,14 @@ def uri_to_path(uri: str) -> str | None:
     return path
 
 
+def beneath(uri: str, folder: str) -> str | None:
+    """What follows a folder's URI in that of what is in it; "" for itself, None if it is not."""
+    folder = folder.rstrip("/")
+    if uri == folder:
+        return ""
+    return uri[len(folder) :] if uri.startswith(folder + "/") else None
+
+
 def same_key(uri_or_path: str) -> str:
     """One spelling for all the spellings of a URI or a path, to look things up by.
 

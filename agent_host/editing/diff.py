@@ -76,14 +76,21 @@ def text_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     return tuple(edits)
 
 
-def unified(before: str | None, after: str | None, name: str, *, context: int = 3) -> str:
+def unified(
+    before: str | None,
+    after: str | None,
+    name: str,
+    *,
+    old_name: str | None = None,
+    context: int = 3,
+) -> str:
     """The unified diff, "" for equal texts; None is a file that is not there."""
     old, new = split_lines(before or ""), split_lines(after or "")
     changes = hunks(old, new)
     if not changes and (before is None) == (after is None):
         return ""
     rows = [
-        "--- /dev/null\n" if before is None else f"--- a/{name}\n",
+        "--- /dev/null\n" if before is None else f"--- a/{old_name or name}\n",
         "+++ /dev/null\n" if after is None else f"+++ b/{name}\n",
     ]
     for group in _groups(changes, context):

@@ -7,6 +7,7 @@ does (editor_*.py), and the mirror of the editor's documents (documents.py).
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Position, Range
 from agent_host.core.events import NumberedDelta
@@ -15,6 +16,7 @@ from agent_host.core.permission import Answer, Question
 from agent_host.core.uris import path_to_uri
 from agent_host.lsp.documents import Documents
 from agent_host.lsp.editor_edits import Edits
+from agent_host.lsp.editor_moves import Moves
 from agent_host.lsp.editor_progress import Progress
 from agent_host.lsp.editor_questions import Questions
 from agent_host.lsp.editor_texts import Texts
@@ -44,6 +46,7 @@ class LspEditor:
         self._traits = traits_of(edge.client)
         self._texts = Texts(state_dir / "shown")
         self._edits = Edits(edge, documents, self._traits)
+        self._moves = Moves(edge, documents, self._traits)
         self._questions = Questions(edge, self._traits, self._show_or_say)
         self._progress = Progress(edge, self._traits, on_cancel)
 
@@ -72,6 +75,15 @@ class LspEditor:
     async def apply(self, edit: BufferEdit) -> EditOutcome:
         """Change an open document in one undo step, and verify it."""
         return await self._edits.apply(edit)
+
+    @property
+    def moves(self) -> Literal["all", "clean", "none"]:
+        """Which open documents it takes along when it moves files."""
+        return self._traits.moves
+
+    async def move(self, uri: str, to: str) -> bool:
+        """Have it move a file or directory; whether it answered."""
+        return await self._moves.move(uri, to)
 
     async def save(self, uris: Sequence[str]) -> Sequence[str]:
         """Save open documents by `agent/save`; returns those that the editor says it saved."""

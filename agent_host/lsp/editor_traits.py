@@ -6,8 +6,9 @@ A table by client name; each entry is an observation, with the version it was ma
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from agent_host.core.model import JsonObject
 from agent_host.lsp.host import ClientInfo
-from agent_host.lsp.json_values import is_object, object_in
+from agent_host.lsp.json_values import is_object, list_in, object_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,9 @@ class Traits:
     """How to deal with the editor. Times in seconds.
 
     `checks_versions`: an edit for another version than the present one is not applied.
-    `question_seconds` None: a question may stay open for ever, since closing it answers it.
+    `moves`: which open documents go along when it moves files: all, none, or those that hold no
+    unsaved text. `question_seconds` None: a question may stay open for ever, since closing it
+    answers it.
     """
 
     asks_by: Literal["agent/ask", "window/showMessageRequest"] | None
@@ -25,6 +28,7 @@ class Traits:
     shows_progress: bool
     saves: bool
     diagnoses: bool
+    moves: Literal["all", "clean", "none"]
     edit_seconds: float = 10.0
     question_seconds: float | None = None
 
@@ -109,7 +113,15 @@ def _declared(client: ClientInfo) -> Traits:
         shows_progress=window.get("workDoneProgress") is True,
         saves=ours.get("save") is True,
         diagnoses=ours.get("diagnostics") is True,
+        moves=_declared_moves(edit),
     )
+
+
+def _declared_moves(edit: JsonObject) -> Literal["all", "clean", "none"]:
+    """VS Code's client library alone is known to keep unsaved text; Neovim saves it on the way."""
+    if "rename" not in list_in(edit, "resourceOperations"):
+        return "none"
+    return "all" if edit.get("failureHandling") == "textOnlyTransactional" else "clean"
 
 
 def _declared_asking(

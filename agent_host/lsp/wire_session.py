@@ -135,7 +135,7 @@ class CutShortWire(Told):
 
     run_id: str
     uri: str
-    kind: Literal["create", "change", "delete"]
+    kind: Literal["create", "change", "delete", "move"]
     outcome: Literal["made", "notMade", "unknown"]
 
 

@@ -114,7 +114,7 @@ def _hard(subject: Subject, policy: Policy) -> Decision | None:
     if subject.action == "fs.createDirectory" and paths.is_git(path, policy.roots):
         return deny("hard", "git's own directory is not for agents to create")
     if subject.action == "fs.delete":
-        return _hard_delete(path, policy)
+        return _hard_delete(path, policy, "moved" if subject.moved_to else "deleted")
     return None
 
 
@@ -124,11 +124,11 @@ def _hard_uri(subject: Subject) -> Decision | None:
     return deny("hard", "it is neither a file nor a document that is open in the editor")
 
 
-def _hard_delete(path: str, policy: Policy) -> Decision | None:
+def _hard_delete(path: str, policy: Policy, does: str) -> Decision | None:
     if any(paths.beneath(path, root) for root in policy.roots):
-        return deny("hard", "a workspace root can't be deleted")
+        return deny("hard", f"a workspace root can't be {does}")
     if reason := paths.is_protected(path, policy.roots, policy.own):
-        return deny("hard", f"a protected path can't be deleted ({reason})")
+        return deny("hard", f"a protected path can't be {does} ({reason})")
     return None
 
 
@@ -177,7 +177,8 @@ def _cautious(subject: Subject, policy: Policy) -> Decision | None:
     if facts.kind == "file" and facts.links > 1:
         return ask("caution", "the file is also known under other names")
     if subject.action == "fs.delete" and facts.kind == "directory":
-        return ask("caution", "it deletes a directory with all that is in it")
+        does = "deletes" if subject.moved_to is None else "moves"
+        return ask("caution", f"it {does} a directory with all that is in it")
     return None
 
 

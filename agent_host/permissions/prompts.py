@@ -125,6 +125,11 @@ def _wish(subject: Subject) -> str:
             return f"run in {visible.line(subject.cwd or '?', _PATH_LENGTH)}"
         case "fs.write" if facts and facts.kind == "missing":
             return f"create {path}"
+        case "fs.delete" if subject.moved_to is not None:
+            to = visible.line(subject.moved_to, _PATH_LENGTH)
+            is_directory = facts is not None and facts.kind == "directory"
+            what = f"the directory {path} ({_contents(subject)})" if is_directory else path
+            return f"move {what} to {to}"
         case "fs.delete" if facts and facts.kind == "directory":
             return f"delete the directory {path} ({_contents(subject)})"
         case action if action in FROM_HOST:

@@ -14,6 +14,7 @@ from agent_host.core.actions import (
     DeletePath,
     EditFile,
     ListDirectory,
+    MovePath,
     OpenInEditor,
     PathFacts,
     ReadDiagnostics,
@@ -43,7 +44,7 @@ class Subject:
     `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what it
     is about, where that is no file; `opened`: the editor has it open. `external`: a tool of an
     MCP server, `<server>/<tool>`. `called`: the role of an agent that is called, and then
-    `command_text` is what it is told.
+    `command_text` is what it is told. `moved_to`: the true path that it is moved to.
     """
 
     action: str
@@ -61,6 +62,7 @@ class Subject:
     opened: bool = False
     external: str | None = None
     called: str | None = None
+    moved_to: str | None = None
 
     @property
     def true_path(self) -> str | None:
@@ -158,7 +160,7 @@ def action_name(action: SingleAction) -> str:  # noqa: C901, PLR0911, PLR0912
             return "fs.write"
         case CreateDirectory():
             return "fs.createDirectory"
-        case DeletePath():
+        case DeletePath() | MovePath():
             return "fs.delete"
         case RunCommand():
             return "terminal.run"

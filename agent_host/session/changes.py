@@ -21,6 +21,7 @@ from agent_host.editing.locate import replace_all, rewrite_all
 from agent_host.editing.text import FileText, decode, normalised, split_lines
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import opened
+from agent_host.session.places import missing_directories
 from agent_host.session.saving import NOT_SAVED, Saver
 
 
@@ -206,18 +207,6 @@ def _after(action: FileChange, before: str | None) -> str:
             if before is None:
                 raise ActionFailed("not_found", f"There is no file {path}.")
             return replace_all(before, replacements)
-
-
-async def missing_directories(actions: Actions, path: str) -> list[str]:
-    """The directory and those above it that do not exist, outermost first."""
-    missing: list[str] = []
-    try:
-        while (await actions.inspect(path)).kind == "missing":
-            missing.append(path)
-            path = posixpath.dirname(path)
-    except ActionFailed:
-        pass  # above the workspace nothing is made
-    return missing[::-1]
 
 
 def exact_lines(text: str, offset: int, limit: int | None) -> str:

@@ -15,6 +15,7 @@ from agent_host.core.actions import (
     EditFile,
     EditFiles,
     FileChange,
+    MovePath,
     ReadFile,
     RunCommand,
     SingleAction,
@@ -217,7 +218,7 @@ class Gate:
         life.requested(action)
         if isinstance(action, EditFiles):
             return failed("Edit the files one by one.")
-        if isinstance(action, CallAgent):
+        if isinstance(action, CallAgent | MovePath):
             return failed("Call it as a tool of this host.")
         life.move("judge")
         try:
@@ -268,6 +269,9 @@ class Gate:
             return await self._crew.long_results.read(self._scene.session_id, action)
         if isinstance(action, CallAgent):
             return await self._delegate(life, action)
+        if isinstance(action, MovePath):
+            # The true path, as it was judged.
+            action = replace(action, to=judged.subject.moved_to or action.to)
         facts, command = judged.subject.facts, judged.command
         return await self._crew.hands.perform(action, facts, self._ledger, life, command)
 

@@ -13,6 +13,7 @@ from agent_host.core.actions import (
     DeletePath,
     ListDirectory,
     Match,
+    MovePath,
     OpenInEditor,
     OutputStream,
     PathFacts,
@@ -29,11 +30,13 @@ from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
 from agent_host.session import diagnoses
-from agent_host.session.changes import exact_lines, missing_directories, numbered
+from agent_host.session.changes import exact_lines, numbered
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
+from agent_host.session.mover import Mover
 from agent_host.session.opened import in_doubt, opened
+from agent_host.session.places import documents_at, missing_directories, true_place
 
 READ_LINES = 2000
 """How many lines one read gives at most."""
@@ -49,6 +52,7 @@ PlainAction = (
     | SearchFiles
     | CreateDirectory
     | DeletePath
+    | MovePath
     | RunCommand
     | OpenInEditor
     | ReadDiagnostics
@@ -80,9 +84,10 @@ class Hands:
         self._editor = editor
         self._actions = actions
         self._commands = commands
+        self._mover = Mover(editor, actions)
         self._show = show
 
-    async def perform(
+    async def perform(  # noqa: PLR0911 - one line for each action
         self,
         action: PlainAction,
         facts: PathFacts | None,
@@ -106,6 +111,8 @@ class Hands:
                 return await self._create(facts.true_path if facts else path, ledger)
             case DeletePath():
                 return await self._delete(action, facts, ledger)
+            case MovePath():
+                return await self._move(action, facts, ledger)
             case RunCommand():
                 return await self._run(command, ledger, report)
             case ReadDiagnostics():
@@ -192,12 +199,19 @@ class Hands:
     ) -> ToolResult:
         if facts is None or facts.identity is None:
             raise ActionFailed("not_found", f"There is no {action.path}.")
+        place = await true_place(self._actions, action.path, facts)
+        # Of a link only the link is deleted, not what it leads to.
+        is_file = facts.kind == "file" and place == facts.true_path
         data = None
-        if facts.kind == "file" and facts.size <= MOST_KEPT:
+        if is_file and facts.size <= MOST_KEPT:
             data = (await self._actions.read(action.path)).data
-        uri = path_to_uri(facts.true_path)
         entry = await ledger.planned(
-            uri, data, None, open=False, kind="delete", before_sha256=facts.sha256
+            path_to_uri(place),
+            data,
+            None,
+            open=False,
+            kind="delete",
+            before_sha256=facts.sha256 if is_file else None,
         )
         try:
             await self._actions.delete(action.path, identity=facts.identity, trash_id=entry)
@@ -205,8 +219,20 @@ class Hands:
             ledger.settled(entry, made=False)
             raise
         ledger.settled(entry, made=True)
-        self._editor.files_changed([facts.true_path])
-        return ToolResult("ok", f"Deleted {action.path}.", f"Deleted {self._show(action.path)}")
+        self._editor.files_changed([place])
+        left = await documents_at(self._editor, self._actions, place)
+        names = ", ".join(each.path or each.uri for each in left)
+        note = f" Still open in the editor, with its text: {names}" if left else ""
+        text = f"Deleted {action.path}.{note}"
+        return ToolResult("ok", text, f"Deleted {self._show(action.path)}")
+
+    async def _move(self, action: MovePath, facts: PathFacts | None, ledger: Ledger) -> ToolResult:
+        if facts is None or facts.kind == "missing":
+            raise ActionFailed("not_found", f"There is no {action.path}.")
+        note = await self._mover.move(action.path, action.to, facts, ledger)
+        text = f"Moved {action.path} to {action.to}. {note}".rstrip()
+        summary = f"Moved {self._show(action.path)} to {self._show(action.to)}"
+        return ToolResult("ok", text, summary)
 
     def frozen(self, action: RunCommand, judged: Judged) -> Command:
         """The command as it will be run if it is allowed."""

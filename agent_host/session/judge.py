@@ -18,6 +18,7 @@ from agent_host.core.actions import (
     DeletePath,
     EditFile,
     ListDirectory,
+    MovePath,
     OpenInEditor,
     PathFacts,
     ReadDiagnostics,
@@ -36,6 +37,7 @@ from agent_host.core.ports import Actions
 from agent_host.core.uris import is_uri
 from agent_host.permissions import paths
 from agent_host.permissions.engine import judge
+from agent_host.permissions.moves import judge_move
 from agent_host.permissions.shell import parse
 from agent_host.permissions.subject import (
     Policy,
@@ -89,11 +91,16 @@ class Judge:
     async def judge(self, action: SingleAction, role: Role, session_id: str) -> Judged:
         """Decide about an action as things are now."""
         subject = await self._subject(action)
+        target = None
+        if isinstance(action, MovePath):
+            target = await self._file("fs.write", action.to)
+            subject = replace(subject, moved_to=target.true_path)
         roots = self._roots()
         place = subject.cwd or subject.true_path or ""
         root = paths.root_of(tuple(roots), place) or (roots[0] if roots else "")
         policy = self._policy(role, session_id, root)
-        return Judged(subject, policy, judge(subject, policy), root)
+        decision = judge_move(subject, target, policy) if target else judge(subject, policy)
+        return Judged(subject, policy, decision, root)
 
     async def _subject(self, action: SingleAction) -> Subject:
         match action:
@@ -112,6 +119,7 @@ class Judge:
                 | SearchFiles(_, path)
                 | CreateDirectory(path)
                 | DeletePath(path)
+                | MovePath(path)
                 | OpenInEditor(path)
                 | ReadDiagnostics(path)
             ):

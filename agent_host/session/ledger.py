@@ -7,23 +7,27 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent_host.core.actions import EditKind, FileEdit
+from agent_host.core.actions import EditKind, FileEdit, WrittenKind
 from agent_host.core.records import EditRecord, SessionStore
-from agent_host.core.uris import path_to_uri
+from agent_host.core.uris import beneath, path_to_uri
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A change that was made. Hashes are None where there was no file, and for directories."""
+    """A change that was made. Hashes are None where there was no file, and for directories.
+
+    `moved_to`: the new URI of what was moved.
+    """
 
     uri: str
-    kind: EditKind
+    kind: WrittenKind
     before_sha256: str | None
     after_sha256: str | None
+    moved_to: str | None = None
 
     @property
     def is_directory(self) -> bool:
-        """Whether it was a directory that was made or deleted."""
+        """Whether it was a directory that was made, deleted or moved."""
         return self.before_sha256 is None and self.after_sha256 is None
 
 
@@ -93,6 +97,32 @@ class Ledger:
         self._waiting[edit_id] = Made(uri, kind, record.before_sha256, record.after_sha256)
         return edit_id
 
+    async def planned_move(
+        self,
+        uri: str,
+        to: str,
+        sha256: str | None,
+        *,
+        open: bool,  # noqa: A002 - as above
+    ) -> str:
+        """Write down a move that is about to be made; `sha256` None: of a directory or a link."""
+        edit_id = self._new_id()
+        record = EditRecord(
+            edit_id=edit_id,
+            session_id=self._session_id,
+            run_id=self._run_id,
+            uri=uri,
+            kind="move",
+            place="document" if open else "disk",
+            before_sha256=sha256,
+            after_sha256=sha256,
+            at=self._now(),
+            moved_to=to,
+        )
+        await self._store.record_edit(record, None, None)
+        self._waiting[edit_id] = Made(uri, "move", sha256, sha256, to)
+        return edit_id
+
     async def planned_directories(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Write down directories that are about to be made, outermost first; returns the ids."""
         return tuple(
@@ -108,15 +138,35 @@ class Ledger:
         self._store.update_edit(edit_id, "applied" if made else "failed")
         # A directory that was made holds no text: it is not told among the files.
         is_new_directory = done.is_directory and done.kind == "create"
-        if made and not is_new_directory:
-            self.made.append(done)
-            self._kinds[done.uri] = _merged(self._kinds.get(done.uri), done.kind)
+        if not made or is_new_directory:
+            return
+        self.made.append(done)
+        if done.kind == "move":
+            self._moved(done.uri, done.moved_to or "")
+        else:
+            self._merge(done.uri, done.kind)
+
+    def _moved(self, old: str, new: str) -> None:
+        """What was moved is gone here and new there, with what else the run did to it."""
+        for uri in tuple(self._kinds):
+            rest = beneath(uri, old)
+            if rest:
+                self._kinds[new + rest] = self._kinds.pop(uri)
+        self._merge(old, "delete")
+        self._merge(new, "create")
+
+    def _merge(self, uri: str, kind: EditKind) -> None:
+        merged = _merged(self._kinds.get(uri), kind)
+        if merged is None:
+            del self._kinds[uri]
+        else:
+            self._kinds[uri] = merged
 
 
-def _merged(earlier: EditKind | None, later: EditKind) -> EditKind:
-    """What two changes of one file come to."""
-    if earlier == "create" and later == "change":
-        return "create"
+def _merged(earlier: EditKind | None, later: EditKind) -> EditKind | None:
+    """What two changes of one file come to; None: nothing."""
+    if earlier == "create":
+        return None if later == "delete" else "create"
     if earlier == "delete" and later == "create":
         return "change"
     return later

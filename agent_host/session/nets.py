@@ -1,13 +1,15 @@
 """What a run came to for each file and directory, from the edits that were written down. Pure.
 
 Edits of one file are one step when each began where the one before had ended; where somebody else
-changed the file in between, there are several.
+changed the file in between, there are several. What was done before a move and after it stays
+apart, since the names mean other files then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agent_host.core.records import EditRecord
+from agent_host.core.uris import beneath
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +51,63 @@ class DirectoryNet:
     restored: bool = False
 
 
-Net = FileNet | DirectoryNet
+@dataclass(frozen=True, slots=True)
+class MoveNet:
+    """What was at `uri` and is at `to`; `sha256` of a file's content as it was moved."""
+
+    uri: str
+    to: str
+    sha256: str | None = None
+
+
+Net = FileNet | DirectoryNet | MoveNet
 
 
 def nets_of(edits: Sequence[EditRecord]) -> list[Net]:
     """The nets in the order of the first edits; what failed does not count."""
+    found: list[Net] = []
+    between: list[EditRecord] = []
+    for edit in edits:
+        if edit.state == "failed":
+            continue
+        if edit.moved_to is None:
+            between.append(edit)
+            continue
+        found += _nets(between)
+        between = []
+        found.append(MoveNet(edit.uri, edit.moved_to, edit.before_sha256))
+    return found + _nets(between)
+
+
+def chosen(nets: Sequence[Net], uris: Collection[str]) -> list[Net]:
+    """The nets of these files and directories, under all the names that they have had."""
+    names = set(uris)
+    moves = [net for net in nets if isinstance(net, MoveNet)]
+    while True:
+        more = {name for move in moves if {move.uri, move.to} & names for name in _of(move)}
+        if more <= names:
+            break
+        names |= more
+    return [net for net in nets if not names.isdisjoint(_of(net))]
+
+
+def _of(net: Net) -> tuple[str, ...]:
+    return (net.uri, net.to) if isinstance(net, MoveNet) else (net.uri,)
+
+
+def moved(uri: str, edits: Sequence[EditRecord]) -> str:
+    """Where something is after these edits."""
+    for edit in edits:
+        rest = None if edit.moved_to is None else beneath(uri, edit.uri)
+        if edit.moved_to is not None and rest is not None and edit.state != "failed":
+            uri = edit.moved_to + rest
+    return uri
+
+
+def _nets(edits: Sequence[EditRecord]) -> list[Net]:
     by_uri: dict[str, list[EditRecord]] = {}
     for edit in edits:
-        if edit.state != "failed":
-            by_uri.setdefault(edit.uri, []).append(edit)
+        by_uri.setdefault(edit.uri, []).append(edit)
     found = [_net(of_one) for of_one in by_uri.values()]
     return [net for net in found if net is not None]
 

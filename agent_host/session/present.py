@@ -42,6 +42,13 @@ class Present:
             raise ActionFailed("unavailable", "It is not open in the editor any more.")
         return There(facts.kind, facts.sha256 if facts.kind == "file" else None, facts)
 
+    async def on_disk(self, uri: str) -> Literal["file", "directory", "missing", "other"]:
+        """What is there on the disk, whatever the editor has open."""
+        path = uri_to_path(uri)
+        if path is None:
+            raise ActionFailed("unavailable", "It is no file.")
+        return (await self._actions.inspect(path)).kind
+
     async def data(self, uri: str) -> bytes | None:
         """The bytes that are there, None for no file."""
         document, path = opened(self._editor, uri), uri_to_path(uri)

@@ -12,18 +12,22 @@ from agent_host.core.document import BufferEdit, Document
 from agent_host.core.errors import ActionFailed, InvalidRequest
 from agent_host.core.model import RunResult, TextPart, Usage
 from agent_host.core.ports import Actions, Editor
-from agent_host.core.records import RunRecord, SessionStore
+from agent_host.core.records import EditRecord, RunRecord, SessionStore
 from agent_host.core.uris import uri_to_path
 from agent_host.editing.text import decode
 from agent_host.session.clock import Clock
 from agent_host.session.ledger import Ledger
-from agent_host.session.nets import DirectoryNet, FileNet, Net, nets_of
+from agent_host.session.mover import Mover
+from agent_host.session.nets import DirectoryNet, FileNet, MoveNet, Net, chosen, moved, nets_of
 from agent_host.session.present import Present, hashed
 from agent_host.session.settling import Settler
 from agent_host.session.undoing import undone
 
 REVERT = "revert"
 """The runtime that a revert is recorded under."""
+
+_CHANGED = "It was changed by somebody else since."
+_GONE = "It is not there any more: somebody else has deleted or moved it since."
 
 RevertStatus = Literal["reverted", "unchanged", "skipped", "failed"]
 
@@ -62,19 +66,17 @@ class Reverter:
         self._store = store
         self._clock = clock
         self._new_id = new_id
+        self._mover = Mover(editor, actions)
         self._present = Present(editor, actions)
         self._settler = Settler(self._present, store)
 
     async def revert(self, run_id: str, uris: Sequence[str] | None = None) -> Reverted:
         """Take back a run, or only its changes of some files. Raises RunNotFound."""
         run = await self._store.run(run_id)
-        nets = nets_of(await self._settler.run(run_id))
+        edits = await self._settler.run(run_id)
+        nets = nets_of(edits)
         if uris is not None:
-            known = {net.uri for net in nets}
-            for uri in uris:
-                if uri not in known:
-                    raise InvalidRequest(f"The run did not change {uri}.", field="uris")
-            nets = [net for net in nets if net.uri in uris]
+            nets = _chosen(nets, uris, edits)
         own_id = self._new_id()
         self._store.start_run(self._record(run, own_id))
         ledger = Ledger(
@@ -112,6 +114,8 @@ class Reverter:
                     return await self._file(net, ledger)
                 case DirectoryNet():
                     return await self._directory(net, ledger)
+                case MoveNet():
+                    return await self._move(net, ledger)
                 case _:
                     assert_never(net)
         except ActionFailed as failure:
@@ -126,7 +130,7 @@ class Reverter:
         if there.sha256 == net.before:
             return RevertedFile(net.uri, "unchanged", "It is as it was before already.")
         if there.sha256 != net.after:
-            return RevertedFile(net.uri, "skipped", "It was changed by somebody else since.")
+            return RevertedFile(net.uri, "skipped", _CHANGED if there.sha256 else _GONE)
         if there.kind == "missing" and net.trash_id is not None:
             try:
                 return await self._restore(net.uri, net.before, net.trash_id, ledger)
@@ -203,7 +207,35 @@ class Reverter:
         ledger.settled(entry, made=True)
         return RevertedFile(uri, "reverted")
 
+    # ---- what was moved
+
+    async def _move(self, net: MoveNet, ledger: Ledger) -> RevertedFile:
+        old = await self._present.on_disk(net.uri)
+        new = await self._present.on_disk(net.to)
+        if new == "missing":
+            if old == "missing":
+                return RevertedFile(net.uri, "skipped", f"It is not at {net.to} any more.")
+            return RevertedFile(net.uri, "unchanged", "It is where it was before already.")
+        if old != "missing":
+            return RevertedFile(net.uri, "skipped", "Something else has its old name by now.")
+        if net.sha256 is not None and (await self._present.at(net.to)).sha256 != net.sha256:
+            return RevertedFile(net.uri, "skipped", _CHANGED)
+        note = await self._mover.move_back(net.to, net.uri, net.sha256, ledger)
+        return RevertedFile(net.uri, "reverted", note or None)
+
     async def _delete(self, path: str, entry: str) -> None:
         facts = await self._actions.inspect(path)
         if facts.kind != "missing" and facts.identity is not None:
             await self._actions.delete(path, identity=facts.identity, trash_id=entry)
+
+
+def _chosen(nets: Sequence[Net], uris: Sequence[str], edits: Sequence[EditRecord]) -> list[Net]:
+    """The nets of these files; one may be named as it is called since a directory was moved."""
+    names = {edit.uri: moved(edit.uri, edits[n + 1 :]) for n, edit in enumerate(edits)}
+    wanted: set[str] = set()
+    for uri in uris:
+        found = {first for first, last in names.items() if uri in (first, last)}
+        if not found:
+            raise InvalidRequest(f"The run did not change {uri}.", field="uris")
+        wanted |= found
+    return chosen(nets, wanted)

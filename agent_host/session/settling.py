@@ -10,6 +10,7 @@ from typing import Literal
 
 from agent_host.core.errors import ActionFailed
 from agent_host.core.records import EditRecord, SessionStore
+from agent_host.session.nets import moved
 from agent_host.session.present import Present
 
 
@@ -50,12 +51,14 @@ class Settler:
     async def _state(
         self, edit: EditRecord, later: Sequence[EditRecord]
     ) -> Literal["applied", "failed"] | None:
+        if edit.moved_to is not None:
+            return await self._moved(edit, edit.moved_to, later)
         is_directory = edit.before_sha256 is None and edit.after_sha256 is None
         following = [each for each in later if each.uri == edit.uri and each.state != "failed"]
         if following and not is_directory:
             return _by_content(edit, following[0].before_sha256)
         try:
-            there = await self._present.at(edit.uri)
+            there = await self._present.at(moved(edit.uri, later))
         except ActionFailed:
             return None
         if is_directory:
@@ -63,14 +66,31 @@ class Settler:
             return "applied" if is_there == (edit.kind == "create") else "failed"
         return _by_content(edit, there.sha256) if there.kind in ("file", "missing") else None
 
+    async def _moved(
+        self, edit: EditRecord, to: str, later: Sequence[EditRecord]
+    ) -> Literal["applied", "failed"] | None:
+        """What is there under one of both names tells."""
+        try:
+            old = await self._present.on_disk(edit.uri)
+            new = await self._present.on_disk(moved(to, later))
+        except ActionFailed:
+            return None
+        if (old == "missing") == (new == "missing"):
+            return None
+        return "applied" if old == "missing" else "failed"
+
 
 def told(edits: Sequence[EditRecord]) -> str:
     """What the model is told of edits that were cut short, "" if there were none."""
     if not edits:
         return ""
     ends = {"applied": "made", "failed": "not made"}
-    lines = [f"- {e.kind} {e.uri}: {ends.get(e.state, 'not known, read it')}" for e in edits]
+    lines = [f"- {_named(e)}: {ends.get(e.state, 'not known, read it')}" for e in edits]
     return "\n".join(("[The host ended during these edits; what became of them:", *lines, "]"))
+
+
+def _named(edit: EditRecord) -> str:
+    return f"{edit.kind} {edit.uri}" + (f" to {edit.moved_to}" if edit.moved_to else "")
 
 
 def _is_open(edit: EditRecord) -> bool:

@@ -7,11 +7,12 @@ more than once. What is left out is named with the reason.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from agent_host.core.actions import OmittedFile, RunDiff
 from agent_host.core.errors import ActionFailed, AgentHostError
 from agent_host.core.records import SessionStore
-from agent_host.core.uris import uri_to_path
+from agent_host.core.uris import beneath, uri_to_path
 from agent_host.editing.diff import unified
 from agent_host.editing.text import decode
 from agent_host.session.ledger import Made
@@ -51,38 +52,78 @@ async def whole_diff(
     )
 
 
-def joined(made: Sequence[Made]) -> list[Made]:
-    """The changes by file, those made one because each began where the one before had ended."""
-    steps: dict[str, list[Made]] = {}
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A file's way from one content, and perhaps name, to another; a hash is None for no file."""
+
+    uri: str
+    before: str | None
+    after: str | None
+    was: str
+    is_directory: bool = False
+
+
+def joined(made: Sequence[Made]) -> list[Step]:
+    """The changes by file, those made one because each began where the one before had ended.
+
+    What was moved goes on under its new name.
+    """
+    steps: dict[str, list[Step]] = {}
     for each in made:
+        if each.moved_to is not None:
+            _follow(steps, each, each.moved_to)
+            continue
         if each.is_directory:
             continue
         of_file = steps.setdefault(each.uri, [])
-        if of_file and of_file[-1].after_sha256 == each.before_sha256:
-            first = of_file.pop().before_sha256
-            each = Made(each.uri, each.kind, first, each.after_sha256)  # noqa: PLW2901
-        of_file.append(each)
+        first, was = each.before_sha256, each.uri
+        if of_file and of_file[-1].after == each.before_sha256:
+            last = of_file.pop()
+            first, was = last.before, last.was
+        of_file.append(Step(each.uri, first, each.after_sha256, was))
     return [
         step
         for of_file in steps.values()
         for step in of_file
-        if step.before_sha256 != step.after_sha256
+        if step.before != step.after
+        or (step.was != step.uri and step.before is not None)
+        or step.is_directory
     ]
 
 
+def _follow(steps: dict[str, list[Step]], move: Made, to: str) -> None:
+    """Let a move's files, and what is in its directories, have their new names."""
+    is_directory = move.is_directory
+    if is_directory:
+        steps.setdefault(to, []).append(Step(to, None, None, move.uri, is_directory=True))
+    elif not steps.get(move.uri):
+        steps[move.uri] = [Step(move.uri, move.before_sha256, move.after_sha256, move.uri)]
+    for uri in tuple(steps):
+        rest = beneath(uri, move.uri)
+        if rest is None or not (is_directory or not rest):
+            continue
+        *earlier, last = steps.pop(uri)
+        if earlier:
+            steps[uri] = earlier
+        steps.setdefault(to + rest, []).append(replace(last, uri=to + rest))
+
+
 async def _compared(
-    steps: Sequence[Made], store: SessionStore, show: Callable[[str], str]
+    steps: Sequence[Step], store: SessionStore, show: Callable[[str], str]
 ) -> RunDiff:
     parts: list[str] = []
     omitted: list[OmittedFile] = []
     room = MOST_CHARACTERS
     for step in steps:
-        path = uri_to_path(step.uri)
-        name = show(path) if path else step.uri
+        name, old_name = _name(step.uri, show), _name(step.was, show)
         try:
-            before = await _content(store, step.before_sha256)
-            after = await _content(store, step.after_sha256)
-            part = await asyncio.to_thread(_diff_of, before, after, name)
+            moved = f"rename from {old_name}\nrename to {name}\n" if name != old_name else ""
+            part = ""
+            if step.before != step.after:
+                before = await _content(store, step.before)
+                after = await _content(store, step.after)
+                part = await asyncio.to_thread(_diff_of, before, after, name, old_name)
+            part = moved + part
         except ActionFailed as failure:
             omitted.append(OmittedFile(step.uri, failure.reason))
             continue
@@ -109,9 +150,15 @@ async def _content(store: SessionStore, sha256: str | None) -> bytes | None:
     return data
 
 
-def _diff_of(before: bytes | None, after: bytes | None, name: str) -> str:
+def _name(uri: str, show: Callable[[str], str]) -> str:
+    path = uri_to_path(uri)
+    return show(path) if path else uri
+
+
+def _diff_of(before: bytes | None, after: bytes | None, name: str, old_name: str) -> str:
     return unified(
         None if before is None else decode(before).text,
         None if after is None else decode(after).text,
         name,
+        old_name=old_name,
     )

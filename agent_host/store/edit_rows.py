@@ -41,6 +41,7 @@ def record_edit(
         "at": edit.at,
         "state": edit.state,
         "trash_id": edit.trash_id,
+        "moved_to": edit.moved_to,
     }
     connection.execute(insert(edits).values(values))
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 
 from sqlalchemy import Connection, insert, inspect, select, text, update
 
@@ -17,7 +18,12 @@ from agent_host.store.failure import DatabaseFailed
 
 Step = Callable[[Connection], None]
 
-STEPS: Mapping[int, Step] = {}
+
+def _with_moves(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE edits ADD COLUMN moved_to TEXT"))
+
+
+STEPS: Mapping[int, Step] = MappingProxyType({1: _with_moves})
 """By version: what makes the next version out of it."""
 
 _LOCK_KEY = 4_710_335_221

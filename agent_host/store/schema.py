@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1
+VERSION = 2
 
 metadata = MetaData()
 
@@ -125,6 +125,7 @@ edits = Table(
     Column("at", Double, nullable=False),
     Column("state", Text, nullable=False),
     Column("trash_id", Text),
+    Column("moved_to", Text),
     UniqueConstraint("run_id", "number"),
     Index("edits_of_session", "session_id"),
     Index("edits_before", "before_sha256"),

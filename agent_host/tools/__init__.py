@@ -15,6 +15,7 @@ from agent_host.core.actions import (
     EditFile,
     EditFiles,
     ListDirectory,
+    MovePath,
     OpenInEditor,
     ReadDiagnostics,
     ReadFile,
@@ -82,6 +83,8 @@ def title(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for
             return f"Create the directory {path}"
         case DeletePath(path):
             return f"Delete {path}"
+        case MovePath(path, to):
+            return f"Move {path} to {to}"
         case RunCommand(command):
             return f"Run {command}"
         case ReadDiagnostics(path):

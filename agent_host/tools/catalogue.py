@@ -8,6 +8,7 @@ from agent_host.core.actions import (
     EditFile,
     EditFiles,
     ListDirectory,
+    MovePath,
     OpenInEditor,
     ReadDiagnostics,
     ReadFile,
@@ -61,6 +62,10 @@ def _edit_files(given: Arguments) -> Action:
 
 def _create_directory(given: Arguments) -> Action:
     return CreateDirectory(given.path("path"))
+
+
+def _move(given: Arguments) -> Action:
+    return MovePath(given.path("path"), given.path("to"))
 
 
 def _delete(given: Arguments) -> Action:
@@ -228,6 +233,17 @@ CATALOGUE = (
         {"path": _PATH},
         ("path",),
         _create_directory,
+    ),
+    Tool(
+        "fs_move",
+        "fs.delete",
+        "high",
+        "Rename or move a file, or a directory with everything in it, to a name that is not taken. "
+        "What is open in the editor goes along where the editor can do that; else the answer says "
+        "what is left.",
+        {"path": _PATH, "to": _text("The new path, the name included.")},
+        ("path", "to"),
+        _move,
     ),
     Tool(
         "fs_delete",

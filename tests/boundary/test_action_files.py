@@ -309,3 +309,31 @@ async def test_several_roots_and_one_that_is_gone(tmp_path: Path) -> None:
         await bench.fails(bench.client.read(str(tmp_path / "gone/x")), "not_found")
         await bench.client.set_roots([str(bench.root)])
         await bench.fails(bench.client.read(bench.path("across")), "outside")
+
+
+async def test_a_move_goes_to_a_free_name_in_one_step(bench: Bench) -> None:
+    root, client = bench.root, bench.client
+    (root / "a").write_bytes(b"a")
+    (root / "taken").write_bytes(b"taken")
+    (root / "folder/deep").mkdir(parents=True)
+    (root / "folder/deep/x").write_bytes(b"x")
+    os.symlink("taken", root / "link")
+
+    async def move(path: str, to: str, identity: str | None = None) -> None:
+        known = identity or (await client.inspect(bench.path(path))).identity or ""
+        await client.move(bench.path(path), bench.path(to), identity=known)
+
+    await bench.fails(move("a", "taken"), "exists")
+    await bench.fails(move("a", "b", "1:2:3"), "stale")
+    await bench.fails(move("a", "../outside"), "outside")
+    await bench.fails(move("a", "b "), "invalid")
+    await bench.fails(move("folder", "folder/deep/itself"), "invalid")
+    await bench.fails(move("a", "link/x"), "invalid")
+    await move("a", "new/place/b")
+    await move("folder", "new/folder")
+    await move("link", "new/link")
+    assert (root / "new/place/b").read_bytes() == b"a"
+    assert (root / "new/folder/deep/x").read_bytes() == b"x"
+    assert os.readlink(root / "new/link") == "taken"
+    assert (root / "taken").read_bytes() == b"taken"
+    assert sorted(os.listdir(root)) == ["new", "taken"]

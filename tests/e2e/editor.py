@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from tests.e2e.rawclient import WAIT, Message, Pending, RawClient
 
@@ -254,7 +255,23 @@ class Editor(RawClient):
                     return {"applied": False, "failureReason": "version"}
         return {"applied": True}
 
+    def _renamed(self, change: Message) -> bool:
+        """Move a file with its document, unsaved text and all, as VS Code does."""
+        old, new = (Path(unquote(urlsplit(change[key]).path)) for key in ("oldUri", "newUri"))
+        if new.exists():
+            return False
+        new.parent.mkdir(parents=True, exist_ok=True)
+        old.rename(new)
+        document = self.documents.pop(change["oldUri"], None)
+        if document is not None:
+            item = {"textDocument": {"uri": document.uri}}
+            self.notify("textDocument/didClose", item)
+            self.open(new, document.text, document.language)
+        return True
+
     def _apply_one(self, change: Message) -> bool:
+        if change.get("kind") == "rename":
+            return self._renamed(change)
         uri, version = change["textDocument"]["uri"], change["textDocument"].get("version")
         document = self.documents.get(uri)
         if document is None or (version is not None and version != document.version):

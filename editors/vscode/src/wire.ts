@@ -92,7 +92,7 @@ export type ContextItem = {
 export type CutShortWire = {
   runId: string;
   uri: string;
-  kind: "create" | "change" | "delete";
+  kind: "create" | "change" | "delete" | "move";
   outcome: "made" | "notMade" | "unknown";
 };
 
