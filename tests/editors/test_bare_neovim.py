@@ -127,7 +127,7 @@ def test_a_run_is_stopped_denied_and_taken_back_from_the_document(begin: Begin, 
         pick(editor, "Allow once")
         editor.wait(lambda: editor.text(talk).count("Next I wait.") == 2, "the second answer")
         assert job.file.read_text() == "name = 'agent'\n"
-        editor.keys("<Esc>:write<CR>:bdelete<CR>")
+        editor.keys("<Esc>:write | bdelete<CR>")
         editor.wait(lambda: editor.lua("return vim.fn.bufloaded('talk.agent.md')") == 0, "closing")
         editor.keys(":edit tidy.py<CR>")
         editor.wait(lambda: editor.lua(INITIALIZED), "the other document")
