@@ -242,7 +242,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One `agent/run`; None means: as the session, the role or the settings say."""
+    """One `agent/run`; None means: as the session, the role or the settings say.
+
+    `create`: a session of that id begins if there is none.
+    """
 
     prompt: tuple[PromptPart, ...]
     session_id: str | None = None
@@ -256,6 +259,7 @@ class RunRequest:
     options: ModelOptions = ModelOptions()
     stream: bool = True
     progress_token: str | int | None = None
+    create: bool = False
 
 
 @dataclass(frozen=True, slots=True)

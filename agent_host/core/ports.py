@@ -118,7 +118,9 @@ class RuntimeRequest:
     the user said meanwhile; a runtime that can asks it before each call of the model. `purpose`
     compact: the conversation is to be compacted, and `prompt` says what matters in the summary.
     `turn` is entered around each call of the model by a runtime that makes them itself: it waits,
-    or raises LimitReached, as the limits want it that all agents of a run share.
+    or raises LimitReached, as the limits want it that all agents of a run share. `unanswered` are
+    ids of calls in the history that were being asked about when a host ended: `ToolGate.call` is
+    called for them before the model is, and they have no result but that.
     """
 
     session_id: str
@@ -135,6 +137,7 @@ class RuntimeRequest:
     take_steering: Callable[[], tuple[PromptPart, ...]] = _nothing_said
     purpose: Literal["answer", "compact"] = "answer"
     turn: Callable[[], AbstractAsyncContextManager[None]] = _unlimited
+    unanswered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

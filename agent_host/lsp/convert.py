@@ -72,6 +72,7 @@ def run_request(params: wire.RunParams, code_points: CodePoints) -> RunRequest:
     return RunRequest(
         prompt=prompt(params.prompt, code_points),
         session_id=params.session_id,
+        create=params.create,
         run_id=params.run_id,
         role=params.role,
         model=params.model,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agent_host.core.model import PromptPart, TextPart
+from agent_host.core.permission import Question
 from agent_host.core.records import (
     DeltaPage,
     EditRecord,
@@ -27,12 +28,15 @@ def list_answer(page: SessionPage) -> wire_session.ListSessionsAnswer:
 
 
 def load_answer(
-    page: DeltaPage, cut_short: Sequence[EditRecord] = ()
+    page: DeltaPage,
+    cut_short: Sequence[EditRecord] = (),
+    left_open: Sequence[Question] = (),
 ) -> wire_session.LoadSessionAnswer:
     return wire_session.LoadSessionAnswer(
         deltas=[stored_delta(stored) for stored in page.deltas],
         runs=[_run(run) for run in page.runs],
         cut_short=[_cut_short(edit) for edit in cut_short] or None,
+        left_open=[_left_open(question) for question in left_open] or None,
         cursor=page.cursor,
         more=page.more,
     )
@@ -105,6 +109,12 @@ def _cut_short(edit: EditRecord) -> wire_session.CutShortWire:
             outcome = "unknown"
     return wire_session.CutShortWire(
         run_id=edit.run_id, uri=edit.uri, kind=edit.kind, outcome=outcome
+    )
+
+
+def _left_open(question: Question) -> wire_session.LeftOpenWire:
+    return wire_session.LeftOpenWire(
+        run_id=question.run_id, call_id=question.call_id, title=question.title
     )
 
 

@@ -46,7 +46,8 @@ class SessionMethods:
         page = await library.load(params.session_id, params.cursor, params.limit)
         is_first = params.cursor is None
         cut_short = await library.cut_short(params.session_id) if is_first else ()
-        return convert_session.load_answer(page, cut_short)
+        left_open = await library.left_open(params.session_id) if is_first else ()
+        return convert_session.load_answer(page, cut_short, left_open)
 
     async def _fork(self, params: wire_session.ForkSessionParams) -> Told:
         forked = await (await self._library()).fork(params.session_id, params.run_id)

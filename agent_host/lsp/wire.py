@@ -117,10 +117,14 @@ class LimitsWire(Params):
 
 
 class RunParams(Params):
-    """One prompt. A `runId` that was seen before is that run: it is not started twice."""
+    """One prompt. A `runId` that was seen before is that run: it is not started twice.
+
+    `create`: a session of that `sessionId` begins if there is none.
+    """
 
     prompt: Prompt
     session_id: Id | None = None
+    create: bool = False
     run_id: Id | None = None
     role: Name | None = None
     model: Name | None = None

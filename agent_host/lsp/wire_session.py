@@ -139,15 +139,24 @@ class CutShortWire(Told):
     outcome: Literal["made", "notMade", "unknown"]
 
 
+class LeftOpenWire(Told):
+    """A question that was open when a host ended: the session's next run puts it once more."""
+
+    run_id: str
+    call_id: str
+    title: str
+
+
 class LoadSessionAnswer(Told):
     """`cursor` goes on after this page, also when `more` is false: then with what came since.
 
-    `cutShort` comes with the first page, if there are such edits.
+    `cutShort` and `leftOpen` come with the first page, if there is something.
     """
 
     deltas: list[AgentDelta]
     runs: list[StoredRunWire]
     cut_short: list[CutShortWire] | None = None
+    left_open: list[LeftOpenWire] | None = None
     cursor: str
     more: bool
 

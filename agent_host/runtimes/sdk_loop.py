@@ -89,6 +89,7 @@ class RunLoop:
         self._memory.add([user_said(self._request.prompt)])
         try:
             async with self._owner:
+                await self._answer_what_is_open()
                 await self._play()
         except BaseExceptionGroup as group:
             # LimitReached, or a bug of ours: nothing else is raised that the loop does not catch.
@@ -140,6 +141,14 @@ class RunLoop:
             if stream.run_loop_task is not None:
                 await asyncio.wait([stream.run_loop_task])
         return True
+
+    async def _answer_what_is_open(self) -> None:
+        """Calls that were being asked about when a host ended are wished once more."""
+        done = {item.call_id for item in self._memory.items if isinstance(item, Returned)}
+        for call_id in self._request.unanswered:
+            call = self._memory.calls.get(call_id)
+            if call is not None and call_id not in done:
+                await self._owned(self._perform(call))
 
     async def take_turn(self) -> ModelAnswer:
         """Ask the model; what it answered is remembered. Raises Trouble."""
@@ -276,6 +285,7 @@ class _Memory:
 
     def __post_init__(self) -> None:
         self.gauge.reset(self.items)
+        self.calls |= {item.call_id: item for item in self.items if isinstance(item, Called)}
 
     def add(self, items: Iterable[Item]) -> None:
         new = list(items)

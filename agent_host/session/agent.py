@@ -128,6 +128,7 @@ class Agent:
             take_steering=means.mind.take_steering,
             purpose=plan.purpose,
             turn=self.budget.turn,
+            unanswered=plan.unanswered,
         )
         outcome = await self._runtime.run(request, self.sink, self._gate)
         # What the runtime itself has added up counts more than the sum of its parts.

@@ -119,9 +119,7 @@ class Asker:
         tell(Asked(question.call_id, question.title, question.detail, question.options))
         self._store.ask(question)
         # A host that dies while a person thinks leaves the run whole up to its question.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KEEP_SECONDS):
-                await self._store.flush()
+        await self._kept()
         answer = Answer(None, "the run was stopped")
         self.open_questions += 1
         try:
@@ -131,7 +129,14 @@ class Asker:
             self._store.settle(question.run_id, question.call_id)
             chosen = answer.option.id if answer.option else None
             tell(Answered(question.call_id, chosen, answer.reason))
+        # What was answered is not asked again by a later host, which could do it a second time.
+        await self._kept()
         return answer
+
+    async def _kept(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KEEP_SECONDS):
+                await self._store.flush()
 
     def _keep_trust(self, root: str) -> Outcome:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from agent_host.core.errors import InvalidRequest, RunNotFound, SessionBusy
 from agent_host.core.model import RunRequest, RunResult, TextPart
+from agent_host.core.permission import Question
 from agent_host.core.records import (
     DeltaPage,
     EditRecord,
@@ -18,6 +19,7 @@ from agent_host.core.records import (
     SessionStore,
 )
 from agent_host.session.follows import Follows
+from agent_host.session.legacy import left_open
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
 from agent_host.session.settling import Settler
@@ -51,10 +53,17 @@ class Library:
         return await self.store.load(session_id, cursor=cursor, limit=limit)
 
     async def cut_short(self, session_id: str) -> tuple[EditRecord, ...]:
-        """The edits during which a host ended, with what became of them; none while it runs."""
-        if any(s.session_id == session_id and s.run_id for s in self.manager.status()):
+        """The edits during which a host ended, with what became of them; none while it runs.
+
+        A session that runs, here or elsewhere, is its host's: nothing of it is settled by others.
+        """
+        if any(run.status == "running" for run in await self.store.runs(session_id)):
             return ()
         return await self.settler.session(session_id)
+
+    async def left_open(self, session_id: str) -> tuple[Question, ...]:
+        """The questions that were open when a host ended; the next run puts them once more."""
+        return tuple(each.question for each in await left_open(self.store, session_id))
 
     async def fork(self, session_id: str, run_id: str | None) -> SessionRecord:
         """A new session that is this one up to and with a run."""

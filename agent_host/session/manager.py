@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from agent_host.core.actions import CallAgent
@@ -19,16 +19,16 @@ from agent_host.core.errors import (
     SessionNotFound,
     ShuttingDown,
 )
-from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus, TextPart
+from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
 from agent_host.core.ports import Runtime
 from agent_host.session.gate import Crew
+from agent_host.session.legacy import legacy_of, with_legacy
 from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.plan import Plan
 from agent_host.session.planner import SDK
 from agent_host.session.register import register
 from agent_host.session.run import Run, Surroundings
 from agent_host.session.session import Session
-from agent_host.session.settling import told
 from agent_host.session.staff import Staff
 from agent_host.session.tenure import Tenure
 from agent_host.session.ticket import BY_USER, Ticket
@@ -238,25 +238,25 @@ class SessionManager:
         earlier = await self._tenure.ended_before(request.run_id)
         if earlier is not None:
             return earlier
-        cut_short = ""
         if request.session_id is not None:
-            was_known = session.known
-            await self._tenure.take(session)
-            if not was_known:
-                cut_short = told(await self._staff.settler.session(session.session_id))
+            await self._take(session, create=request.create)
         plan = await self._staff.planner.plan(request, session, ticket.run_id)
         runtime = await self._staff.runtime(plan.runtime_name)
-        session.role, session.model, session.runtime = (
-            plan.role.name,
-            plan.model,
-            plan.runtime_name,
-        )
+        plan = with_legacy(plan, session.legacy)
+        session.settled_on(plan)
         register(session, plan, self._staff)
-        if cut_short:
-            plan = replace(plan, prompt=(TextPart(cut_short), *plan.prompt))
+        # Whoever hears that it has begun finds it again, however soon the host is killed.
+        await self._tenure.kept()
         run = Run(plan, self._surroundings(session, runtime))
         ticket.began(run)
         return await run.execute()
+
+    async def _take(self, session: Session, *, create: bool) -> None:
+        """Own a session that may have been another host's, with what that has left of it."""
+        staff = self._staff
+        if await self._tenure.take(session, create=create):
+            session.legacy = await legacy_of(session.session_id, staff.store, staff.settler)
+            session.cwd = session.legacy.cwd
 
     def _surroundings(self, session: Session, runtime: Runtime) -> Surroundings:
         staff = self._staff

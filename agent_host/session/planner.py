@@ -18,14 +18,11 @@ from agent_host.permissions import paths
 from agent_host.permissions.ceiling import narrowed, offered
 from agent_host.roles import RoleShelf
 from agent_host.session.guide import Known, known
-from agent_host.session.plan import Plan
+from agent_host.session.plan import SDK, Plan
 from agent_host.session.session import Session
 from agent_host.session.slash import compact_focus, expanded
 from agent_host.settings import Settings
 from agent_host.tools import specs
-
-SDK = "sdk"
-"""The runtime for models of vendors."""
 
 MAX_DEPTH = 4
 """How many agents there may be in a line of calls, the run's own included."""
@@ -54,7 +51,7 @@ class Planner:
         role = shelf.get(request.role or session.role or settings.role)
         runtime, model = self._model(request, session, role, settings)
         limits = settings.limits.narrowed(role.limits).narrowed(request.limits)
-        cwd = self._cwd(request.cwd)
+        cwd = self._cwd(request.cwd, session.cwd)
         guidance = await self.guidance.read(cwd)
         guided = known(guidance, role)
         prompt, note = expanded(request.prompt, guidance)
@@ -112,6 +109,8 @@ class Planner:
             path=path,
             options=ModelOptions(effort=own.effort or caller.options.effort),
             purpose="answer",
+            left_open={},
+            unanswered=(),
         )
 
     def _tools(self, role: Role, shelf: RoleShelf, guided: Known) -> tuple[ToolSpec, ...]:
@@ -150,9 +149,12 @@ class Planner:
         credentials.require(model)
         return runtime, model
 
-    def _cwd(self, wished: str | None) -> str:
+    def _cwd(self, wished: str | None, before: str | None) -> str:
+        """Where a session was before it is still, in whatever order the folders come now."""
         roots = tuple(self.roots())
         if wished is None:
+            if before is not None and paths.root_of(roots, os.path.realpath(before)) is not None:
+                return before
             return roots[0] if roots else "/"
         path = os.path.normpath(wished)
         if roots and paths.root_of(roots, os.path.realpath(path)) is None:

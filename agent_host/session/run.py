@@ -92,6 +92,7 @@ class Run:
         self._team: Team | None = None
         self._outcome: RuntimeResult | None = None
         self._budget = Budget(plan.limits)
+        self._left_open = dict(plan.left_open)
         self._ledger = Ledger(
             around.store,
             session_id=plan.session_id,
@@ -128,6 +129,8 @@ class Run:
             of_run = Origin("tool", plan.role.name, plan.model, plan.path)
             self._tell(of_run, Compared(diff.text, diff.omitted))
         reason = result.reason or (result.failure.message if result.failure else None)
+        for call_id in tuple(self._left_open):
+            self._take_up(call_id)
         self.ended = True
         ended = Ended(result.status, reason, *(self._team.exit if self._team else (None, None)))
         self._tell(self._system, ended)
@@ -224,6 +227,13 @@ class Run:
         self._deltas.send(origin, delta)
         if isinstance(delta, ToolRequested):
             self._around.editor.report_progress(self.plan.run_id, delta.title)
+            self._take_up(delta.call_id)
+
+    def _take_up(self, call_id: str) -> None:
+        """From now on a question that an earlier host left open is this run's, or nobody's."""
+        run_id = self._left_open.pop(call_id, None)
+        if run_id is not None:
+            self._around.store.settle(run_id, call_id)
 
     def _show_life(self) -> None:
         if self._watchdog is not None:

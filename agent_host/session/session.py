@@ -7,7 +7,9 @@ from agent_host.core.errors import SessionBusy
 from agent_host.core.model import JsonObject, SessionState, SessionStatus
 from agent_host.core.records import SessionRecord, SessionStore
 from agent_host.session.asker import Asker
+from agent_host.session.legacy import Legacy
 from agent_host.session.pending import Pending
+from agent_host.session.plan import Plan
 from agent_host.session.ticket import Ticket
 
 
@@ -17,7 +19,8 @@ class Session:
 
     `known`: its first run has begun, here or in an earlier host; then it has its `record`.
     `first_run` is the run that it began with here.
-    `told` holds the instructions of folders that its model was given.
+    `told` holds the instructions of folders that its model was given. `legacy` is what a host that
+    is gone has left of it, until a run has taken that up.
     """
 
     session_id: str
@@ -32,6 +35,8 @@ class Session:
     current: Ticket | None = None
     pending: Pending = field(default_factory=Pending)
     told: set[str] = field(default_factory=set[str])
+    cwd: str | None = None
+    legacy: Legacy = field(default_factory=Legacy)
 
     def reserve(self, ticket: Ticket) -> None:
         """Take the session for one run. Raises SessionBusy."""
@@ -46,6 +51,20 @@ class Session:
     def free(self) -> None:
         """Let the next run in."""
         self.current = None
+
+    def settled_on(self, plan: Plan) -> None:
+        """The next run does as this one, unless told otherwise."""
+        self.role, self.model, self.runtime = plan.role.name, plan.model, plan.runtime_name
+        self.cwd = plan.cwd
+        self.legacy = Legacy()
+
+    def begin_anew(self) -> None:
+        """It is not there any more: what is remembered of it belongs to nobody."""
+        self.history.clear()
+        self.told.clear()
+        self.role = self.model = self.runtime = self.cwd = None
+        self.known, self.record, self.first_run = False, None, None
+        self.legacy = Legacy()
 
     def kept(self, store: SessionStore) -> bool:
         """Whether the store has heard of it for certain: a session that began here may be lost."""

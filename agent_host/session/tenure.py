@@ -31,25 +31,36 @@ class Tenure:
 
     store: SessionStore
 
-    async def take(self, session: Session) -> None:
-        """Own it, as it is by now. Raises SessionNotFound, SessionBusy, StoreFailed."""
+    async def take(self, session: Session, *, create: bool = False) -> bool:
+        """Own it, as it is by now; True if it was read from the store for that.
+
+        `create`: one that there is not begins. Raises SessionNotFound, SessionBusy, StoreFailed.
+        """
         try:
             unchanged = await self.store.acquire(session.session_id)
         except StoreFailed:
-            if session.known:
-                return  # that it is not kept is told; what is known of it here goes on
+            if session.known or create:
+                return False  # that it is not kept is told; what is known of it here goes on
             raise
         except SessionNotFound:
             if session.known and not session.kept(self.store):
-                return  # it began while the store could not be used
-            raise
+                return False  # it began while the store could not be used
+            if not create:
+                raise SessionNotFound(
+                    "There is no session of that id; agent/session/list shows those there are. "
+                    "With `create` one of that id begins.",
+                    sessionId=session.session_id,
+                ) from None
+            session.begin_anew()
+            return False
         if session.known and unchanged:
-            return
+            return False
         record = await self.store.session(session.session_id)
         session.history[:] = await self.store.history(session.session_id)
         session.role, session.model, session.runtime = record.role, record.model, record.runtime
         session.record = record
         session.known = True
+        return True
 
     async def ended_before(self, run_id: str | None) -> RunResult | None:
         """The result of a run that an earlier host ended, for a client that asks by its id again.
@@ -88,12 +99,16 @@ class Tenure:
             reason=run.reason,
         )
 
-    async def let_go(self, session_id: str) -> None:
-        """Let other hosts have it; returns once they can, or after a moment."""
-        self.store.release(session_id)
+    async def kept(self) -> None:
+        """Returns once all that was queued is stored, or after a moment."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self.store.flush()
+
+    async def let_go(self, session_id: str) -> None:
+        """Let other hosts have it; returns once they can, or after a moment."""
+        self.store.release(session_id)
+        await self.kept()
 
     @asynccontextmanager
     async def held(self, session_id: str) -> AsyncGenerator[None]:

@@ -55,7 +55,10 @@ BAD_RUNS: tuple[tuple[object, str], ...] = (
         {"prompt": "x", "context": [{"uri": "a", "range": {**RANGE, "end": 1}}]},
         "context[0].range.end: Input should be",
     ),
-    ({"prompt": "x", "session_id": "s"}, "session_id: there is no such key. Known: context, cwd,"),
+    (
+        {"prompt": "x", "session_id": "s"},
+        "session_id: there is no such key. Known: context, create, cwd,",
+    ),
     ([], "params: Input should be an object."),
 )
 

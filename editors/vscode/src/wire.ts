@@ -204,6 +204,13 @@ export type InstructionsWire = {
 
 export type JsonValue = unknown;
 
+/** A question that was open when a host ended: the session's next run puts it once more. */
+export type LeftOpenWire = {
+  runId: string;
+  callId: string;
+  title: string;
+};
+
 /** What ends the run early; money in US dollars. */
 export type LimitsWire = {
   maxTurns?: number | null | undefined;
@@ -226,11 +233,12 @@ export type ListSessionsParams = {
   all?: boolean | undefined;
 };
 
-/** `cursor` goes on after this page, also when `more` is false: then with what came since. `cutShort` comes with the first page, if there are such edits. */
+/** `cursor` goes on after this page, also when `more` is false: then with what came since. `cutShort` and `leftOpen` come with the first page, if there is something. */
 export type LoadSessionAnswer = {
   deltas: (AgentDelta)[];
   runs: (StoredRunWire)[];
   cutShort?: (CutShortWire)[] | null | undefined;
+  leftOpen?: (LeftOpenWire)[] | null | undefined;
   cursor: string;
   more: boolean;
 };
@@ -439,10 +447,11 @@ export type RunAnswer = {
   reason?: string | null | undefined;
 };
 
-/** One prompt. A `runId` that was seen before is that run: it is not started twice. */
+/** One prompt. A `runId` that was seen before is that run: it is not started twice. `create`: a session of that `sessionId` begins if there is none. */
 export type RunParams = {
   prompt: string | (TextPartWire | ImagePartWire | ResourcePartWire | string)[];
   sessionId?: string | null | undefined;
+  create?: boolean | undefined;
   runId?: string | null | undefined;
   role?: string | null | undefined;
   model?: string | null | undefined;
