@@ -1,6 +1,7 @@
 // Where everything meets: makes the parts, hands them to each other, and starts the host.
 
 import * as vscode from 'vscode';
+import { Facts } from './host/facts.ts';
 import { Host } from './host/host.ts';
 import { Keys } from './host/keys.ts';
 import { prepare } from './host/prompt.ts';
@@ -26,16 +27,19 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   host = new Host(server, keys, log, sessions);
   sessions.connect(host);
   const diffs = new Diffs();
-  const commands = new Commands({ host, sessions, keys, server, diffs, log });
+  const facts = new Facts(host, sessions);
+  const commands = new Commands({ host, sessions, keys, server, diffs, facts, log });
   const view = new TranscriptView(context.extensionUri, sessions, host, commands);
   const tree = new SessionTree(host, sessions);
   const questions = new Questions(sessions, view);
   const running = host;
   context.subscriptions.push(
-    log, sessions, diffs, view, tree, questions, new Status(host, sessions),
+    log, sessions, diffs, facts, view, tree, questions, new Status(host, sessions),
     ...commands.register(view, tree, questions),
     vscode.window.registerWebviewViewProvider('agentHost.transcript', view),
     vscode.window.registerTreeDataProvider('agentHost.sessions', tree),
+    facts.onDidChange(() => sessions.touch()),
+    vscode.window.onDidChangeActiveTextEditor(() => sessions.touch()),
     sessions.onDidHandBack((text) => void view.insert(text)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => { running.settingsChanged(); sessions.touch(); }),
     vscode.workspace.onDidChangeConfiguration((event) => {

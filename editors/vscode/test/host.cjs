@@ -204,6 +204,19 @@ const TESTS = {
     assert.equal(host.connection.status, 'ready');
   },
 
+  async 'a setting that the person changes counts for the next run'() {
+    const settings = vscode.workspace.getConfiguration('agentHost');
+    await settings.update('model', model([[{ text: 'By the settings.' }]]), vscode.ConfigurationTarget.Global);
+    try {
+      const session = sessions.fresh();
+      session.model = '';
+      await sessions.send('go', { prompt: 'go', context: [] }, 'now');
+      assert.equal(items(session, 'text')[0]?.text, 'By the settings.');
+    } finally {
+      await settings.update('model', undefined, vscode.ConfigurationTarget.Global);
+    }
+  },
+
   async 'a key of the secret storage is used and told of, and stands in no log'() {
     const secret = 'sk-very-secret-0123456789';
     await extensionSecrets(secret);

@@ -12,22 +12,25 @@ const CODE = join(HERE, 'node_modules', 'code-server', 'lib', 'vscode');
 export const EXTENSION = resolve(HERE, '..', '..', '..', 'editors', 'vscode');
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 
-const QUIET = {
+export const QUIET = {
   'telemetry.telemetryLevel': 'off', 'update.mode': 'none', 'extensions.autoUpdate': false, 'extensions.autoCheckUpdates': false,
   'workbench.startupEditor': 'none', 'workbench.enableExperiments': false, 'chat.disableAIFeatures': true,
   'workbench.tips.enabled': false, 'window.commandCenter': false, 'files.autoSave': 'off', 'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'extensions.ignoreRecommendations': true, 'git.enabled': false,
 };
 
+/** How the extension finds this clone's server, whose state is in the folder. */
+export const serverSettings = (folder) => ({
+  'agentHost.server.path': process.env.PYTHON ?? join(HERE, '..', '..', '..', '.venv', 'bin', 'python'),
+  'agentHost.server.args': ['-m', 'agent_host'],
+  'agentHost.server.env': { AGENT_HOST_HOME: join(folder, 'state') },
+});
+
 export class Editor {
   /** Start the server for a workspace; `settings` are the person's. */
   static async start({ folder, workspace, settings = {}, environment = {}, trust = true }) {
     const editor = new Editor();
-    const server = {
-      'agentHost.server.path': process.env.PYTHON ?? join(HERE, '..', '..', '..', '.venv', 'bin', 'python'),
-      'agentHost.server.args': ['-m', 'agent_host'],
-      'agentHost.server.env': { AGENT_HOST_HOME: join(folder, 'state') },
-    };
+    const server = serverSettings(folder);
     editor.workspace = workspace;
     editor.folder = folder;
     editor.port = await freePort();

@@ -76,11 +76,12 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     await view.locator('.question .buttons .primary').focus();
     await page.keyboard.press('Enter');
     await ended.first().waitFor();
-    assert.equal(await ended.first().innerText(), 'completed');
+    assert.equal(await ended.first().innerText(), 'Completed');
     assert.equal(await view.locator('.item.text strong').innerText(), 'mend');
     assert.equal(await view.locator('.item.text').last().locator('code').innerText(), 'done');
-    assert.match(await view.locator('.end-row').first().innerText(), /1200 in · 34 out · \$0\.0123/);
-    assert.deepEqual(await view.locator('.item.tool .mark').allInnerTexts(), ['✓', '✓', '✓'], 'the mention, the reading, the edit');
+    assert.match(await view.locator('.end-row').first().innerText(), /1\.2k in · 34 out · \$0\.0123/);
+    assert.equal(await view.locator('.item.tool.ok').count(), 3, 'the mention, the reading, the edit');
+    assert.match(await view.locator('.changes').innerText(), /1 file changed[^]*tidy\.py/);
     assert.equal(readFileSync(join(workspace, 'tidy.py'), 'utf8'), "name = 'disk'\n");
   });
 
@@ -176,6 +177,7 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     await page.locator('.pane .monaco-list-row', { hasText: 'tidy @tidy.py' }).click();
     await view.locator('.end-row .ended').nth(3).waitFor();
     assert.equal(await view.locator('.item.tool').count(), 3);
+    assert.equal(await view.locator('.changes').count(), 1);
   });
 
   assert.ok(existsSync(join(folder, 'state')));

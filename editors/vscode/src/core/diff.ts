@@ -4,6 +4,9 @@ export interface DiffLine { kind: 'file' | 'hunk' | 'add' | 'delete' | 'same' | 
 
 export interface DiffCounts { added: number; deleted: number }
 
+/** One file's part of a diff; `name` is what the diff calls the file. */
+export interface FileDiff { name: string; kind: 'create' | 'change' | 'delete'; diff: string }
+
 interface Hunk { start: number; before: string[]; after: string[] }
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
@@ -34,6 +37,35 @@ export function diffCounts(diff: string): DiffCounts {
     if (kind === 'delete') counts.deleted += 1;
   }
   return counts;
+}
+
+/** A diff of several files, file by file. */
+export function filesOf(diff: string): FileDiff[] {
+  const found: FileDiff[] = [];
+  let head: string[] = [];
+  let body: string[] = [];
+  const close = (): void => {
+    const [before, after] = [named(head, '--- '), named(head, '+++ ')];
+    if (before !== null && after !== null) {
+      const kind = before === '' ? 'create' : after === '' ? 'delete' : 'change';
+      found.push({ name: after || before, kind, diff: `${[...head, ...body].join('\n')}\n` });
+    }
+    [head, body] = [[], []];
+  };
+  for (const { kind, text } of diffLines(diff)) {
+    if (kind === 'file' && body.length) close();
+    (kind === 'file' ? head : body).push(text);
+  }
+  close();
+  return found;
+}
+
+/** The file's name in a head line; "": there is no file. */
+function named(head: string[], mark: string): string | null {
+  const line = head.find((each) => each.startsWith(mark));
+  if (line === undefined) return null;
+  const name = line.slice(mark.length).split('\t')[0] ?? '';
+  return name === '/dev/null' ? '' : name.replace(/^[ab]\//, '');
 }
 
 /** The text after a diff; null if the diff is not one of this text. Line endings stay the text's. */

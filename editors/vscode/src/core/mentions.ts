@@ -24,7 +24,7 @@ export function mentions(prompt: string): Mention[] {
 /** How a file is written in a prompt. */
 export function written(path: string, lines?: { first: number; last: number }): string {
   const place = lines ? `${path}:${lines.first}${lines.last > lines.first ? `-${lines.last}` : ''}` : path;
-  return /[\s"]|[.,;!?)\]}]$/.test(place) ? `@"${place.replaceAll('"', '')}"` : `@${place}`;
+  return /[\s"]|[.,:;!?)\]}]$/.test(place) ? `@"${place.replaceAll('"', '')}"` : `@${place}`;
 }
 
 /** What is typed at the caret: a mention anywhere, a slash command at the beginning. */
@@ -39,7 +39,7 @@ export function typing(prompt: string, caret: number): Typing | null {
 }
 
 function word(text: string): Mention | null {
-  const bare = text.replace(/[.,;!?)\]}'"]+$/, '');
+  const bare = text.replace(/[.,:;!?)\]}'"]+$/, '');
   if (!bare) return null;
   if (bare === 'selection') return { kind: 'selection' };
   if (bare === 'problems') return { kind: 'problems' };

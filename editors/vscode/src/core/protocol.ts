@@ -16,6 +16,16 @@ export interface State {
   /** The folders of the workspace, which are not repeated in each title. */
   folders: string[];
   foldTools: boolean;
+  /** How full the model's context is, in tokens; null: not known. */
+  context: { tokens: number; window: number } | null;
+  /** Why the chosen model can't be used; "": it can, or nobody knows yet. */
+  modelProblem: string;
+  /** The last kept sessions, newest first. */
+  recent: { sessionId: string; title: string; when: string }[];
+  /** How much guidance counts here; null: not known. */
+  guidance: { instructions: number; skills: number; prompts: number; problems: number } | null;
+  /** The file that is looked at, as a mention; "": none. */
+  file: string;
 }
 
 export interface Suggestion { insert: string; label: string; detail: string }
@@ -39,11 +49,20 @@ export type FromPage =
   | { type: 'copy'; text: string }
   | { type: 'suggest'; id: number; trigger: '@' | '/'; query: string }
   | { type: 'unqueue'; id: string }
-  | { type: 'fork' | 'revert'; runId: string }
-  | { type: 'command'; command: 'pickModel' | 'pickRole' | 'setKey' | 'installServer' | 'restart' | 'showLog' | 'newSession' | 'history' };
+  | { type: 'open'; id: string }
+  | { type: 'fork' | 'again'; runId: string }
+  /** No `uris`: all that the run changed. */
+  | { type: 'revert'; runId: string; uris: string[] }
+  /** What the run changed in the file of that name; no name: in all. */
+  | { type: 'changes'; runId: string; name: string }
+  | { type: 'command'; command: PageCommand };
 
-const TYPES = ['ready', 'send', 'stop', 'answer', 'diff', 'file', 'link', 'copy', 'suggest', 'unqueue', 'fork', 'revert', 'command'];
-const TEXTS = ['text', 'when', 'runId', 'callId', 'optionId', 'reason', 'uri', 'href', 'query', 'trigger', 'command'];
+const COMMANDS = ['pickModel', 'pickRole', 'setKey', 'installServer', 'restart', 'showLog', 'newSession', 'history', 'compact', 'guidance', 'useDemo', 'serverSettings', 'manageTrust'] as const;
+/** Commands that a button of the page runs, and no others. */
+export type PageCommand = (typeof COMMANDS)[number];
+
+const TYPES = ['ready', 'send', 'stop', 'answer', 'diff', 'file', 'link', 'copy', 'suggest', 'unqueue', 'open', 'fork', 'again', 'revert', 'changes', 'command'];
+const TEXTS = ['text', 'when', 'runId', 'callId', 'optionId', 'reason', 'uri', 'href', 'query', 'trigger', 'command', 'name'];
 
 /** What came from the page, if it is a message at all. */
 export function fromPage(value: unknown): FromPage | null {
@@ -51,7 +70,13 @@ export function fromPage(value: unknown): FromPage | null {
   const message = value as Record<string, unknown>;
   if (!TYPES.includes(String(message['type']))) return null;
   if (TEXTS.some((key) => key in message && typeof message[key] !== 'string')) return null;
-  const { accepted } = message;
-  if (accepted !== undefined && accepted !== null && !(Array.isArray(accepted) && accepted.every((each) => typeof each === 'string'))) return null;
+  if (message['type'] === 'command' && !COMMANDS.includes(message['command'] as PageCommand)) return null;
+  const { accepted, uris } = message;
+  if (accepted !== undefined && accepted !== null && !areTexts(accepted)) return null;
+  if (message['type'] === 'revert' ? !areTexts(uris) : uris !== undefined) return null;
   return message as FromPage;
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }

@@ -1,7 +1,7 @@
 // A session's transcript, made of deltas one after the other: what the page shows and what survives its closing.
 // Both the extension and the page hold one; the same steps make the same items. Pure. Lines of output are bounded.
 
-import type { AgentDelta, AskParams, AskPartWire, FailureWire, OptionWire, PlanEntryWire, UsageWire } from '../wire.ts';
+import type { AgentDelta, AskParams, AskPartWire, CompactedDelta, FailureWire, OmittedFileWire, OptionWire, PlanEntryWire, UsageWire } from '../wire.ts';
 
 export type ToolStatus = 'requested' | 'running' | 'asking' | 'ok' | 'denied' | 'failed' | 'stopped';
 
@@ -43,7 +43,12 @@ export interface EndItem {
   reason: string;
   usage: UsageWire | null;
   edits: string[];
+  /** Why it failed, with the code that says what helps. */
+  failure: FailureWire | null;
 }
+
+/** All that a run changed; `edits`: the files that it edited, by URI. */
+export interface ChangesItem { kind: 'changes'; text: string; omitted: OmittedFileWire[]; edits: string[] }
 
 export type Body =
   | { kind: 'prompt'; text: string; steered: boolean }
@@ -53,6 +58,8 @@ export type Body =
   | { kind: 'plan'; entries: PlanEntryWire[] }
   | { kind: 'log'; lines: string[]; left: number }
   | { kind: 'note'; text: string; tone: 'info' | 'error'; code: string | null }
+  | ChangesItem
+  | { kind: 'compacted'; why: CompactedDelta['why']; before: number; after: number; summary: string }
   | EndItem;
 
 /** `by`: the role that speaks, where it is not the run's own. */
@@ -97,7 +104,7 @@ export class Transcript {
       case 'closed':
         return this.#close(step.runId, step.callId);
       case 'failure':
-        return void this.#add(step.runId, { kind: 'note', text: step.error.error, tone: 'error', code: step.error.code });
+        return this.#fail(step.runId, step.error);
       case 'note':
         return void this.#add(step.runId, { kind: 'note', text: step.text, tone: 'info', code: null });
     }
@@ -177,6 +184,10 @@ export class Transcript {
         return this.#retry(runId, delta.reason, delta.waitSeconds);
       case 'omitted':
         return void this.#add(runId, { kind: 'note', text: `${delta.size} bytes of ${delta.what} were left out.`, tone: 'info', code: null }, by);
+      case 'compacted':
+        return void this.#add(runId, { kind: 'compacted', why: delta.why, before: delta.before, after: delta.after, summary: delta.summary });
+      case 'diff':
+        return void this.#add(runId, { kind: 'changes', text: delta.text, omitted: delta.omitted, edits: this.#edited(runId) });
       case 'ended':
         run.ended = true;
         return this.#end(runId, delta.status, delta.reason ?? '');
@@ -247,15 +258,27 @@ export class Transcript {
   }
 
   #end(runId: string, status: string, reason: string): void {
-    const edits = new Set<string>();
     for (const item of this.items) {
       if (item.kind !== 'tool' || item.runId !== runId) continue;
-      for (const edit of item.edits) if (edit.state === 'applied') edits.add(edit.uri);
       if (item.question?.open) item.question.open = false;
       if (['requested', 'asking', 'running'].includes(item.status)) item.status = 'stopped';
       this.#changed.add(item.id);
     }
-    this.#add(runId, { kind: 'end', status, reason, usage: this.runs[runId]?.usage ?? null, edits: [...edits] });
+    this.#add(runId, { kind: 'end', status, reason, usage: this.runs[runId]?.usage ?? null, edits: this.#edited(runId), failure: null });
+  }
+
+  /** The files that a run has changed. */
+  #edited(runId: string): string[] {
+    const edits = this.items.flatMap((item) => (item.kind === 'tool' && item.runId === runId ? item.edits : []));
+    return [...new Set(edits.filter(({ state }) => state === 'applied').map(({ uri }) => uri))];
+  }
+
+  /** At the run's end, if it has one; a run that was refused never began. */
+  #fail(runId: string, error: FailureWire): void {
+    const end = this.items.findLast((item) => item.kind === 'end' && item.runId === runId);
+    if (end?.kind !== 'end') return void this.#add(runId, { kind: 'note', text: error.error, tone: 'error', code: error.code });
+    end.failure = error;
+    this.#changed.add(end.id);
   }
 
   #ask(ask: AskParams): void {

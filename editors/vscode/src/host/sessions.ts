@@ -107,8 +107,9 @@ export class Sessions implements Listener, vscode.Disposable {
       ...(session.model ? { model: session.model } : {}),
     };
     try {
-      const { sessionId } = await this.#host.request('agent/run', params);
+      const { sessionId, error } = await this.#host.request('agent/run', params);
       session.id = sessionId;
+      if (error) this.#step(session, { step: 'failure', runId, error });
     } catch (error) {
       this.#failed(session, runId, error);
     } finally {
@@ -149,6 +150,12 @@ export class Sessions implements Listener, vscode.Disposable {
     if (session) this.#all.delete(session.key);
     if (session === this.current) this.fresh();
     this.#listChanged.fire();
+  }
+
+  /** What was asked for in a run of the shown session. */
+  promptOf(runId: string): string | null {
+    const item = this.current.transcript.items.findLast((each) => each.kind === 'prompt' && each.runId === runId && !each.steered);
+    return item?.kind === 'prompt' ? item.text : null;
   }
 
   note(session: Session, text: string): void {
@@ -244,8 +251,10 @@ export class Sessions implements Listener, vscode.Disposable {
   }
 
   async #refreshPending(session: Session): Promise<void> {
-    if (!session.id) return;
+    // What vanishes while it stops was taken by nobody: it is handed back.
+    if (!session.id || session.stopping) return;
     const { pending } = await this.#host.request('agent/steer/list', { sessionId: session.id }).catch(() => ({ pending: session.pending }));
+    if (session.stopping || !session.running) return;
     const waits = new Set(pending.map(({ id }) => id));
     const taken = session.pending.filter(({ id, when }) => when === 'now' && !waits.has(id));
     if (!taken.length) return;
@@ -263,6 +272,10 @@ export class Sessions implements Listener, vscode.Disposable {
         const prompt = delta.seq === 1 ? prompts.get(delta.runId) : undefined;
         if (prompt !== undefined) session.transcript.take({ step: 'prompt', runId: delta.runId, text: prompt, steered: false });
         session.transcript.take({ step: 'delta', delta });
+      }
+      for (const { uri, outcome } of page.cutShort ?? []) {
+        const became = { made: 'was made all the same', notMade: 'was not made', unknown: 'may have been made; look at the file' }[outcome];
+        session.transcript.take({ step: 'note', runId: '', text: `The server ended during an edit of ${decodeURIComponent(uri).split('/').at(-1) ?? uri}: it ${became}.` });
       }
       if (page.cursor === cursor) return;
       ({ cursor, more } = page);

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { written } from '../core/mentions.ts';
 import type { Suggestion } from '../core/protocol.ts';
-import type { Host } from './host.ts';
+import type { Facts } from './facts.ts';
 import { selectedLines } from './prompt.ts';
 
 export const OWN_COMMANDS: Record<string, string> = {
@@ -11,13 +11,17 @@ export const OWN_COMMANDS: Record<string, string> = {
 };
 const MOST = 20;
 
-export async function suggestions(host: Host, trigger: '@' | '/', query: string): Promise<Suggestion[]> {
-  return trigger === '/' ? slashes(host, query) : ats(query);
+export async function suggestions(facts: Facts, trigger: '@' | '/', query: string): Promise<Suggestion[]> {
+  return trigger === '/' ? slashes(facts, query) : ats(query);
 }
 
-async function slashes(_host: Host, query: string): Promise<Suggestion[]> {
+/** The view's own commands first; a prompt file of the same name can't be called here. */
+async function slashes(facts: Facts, query: string): Promise<Suggestion[]> {
+  if (query === '') await facts.readGuidance();
   const own = Object.entries(OWN_COMMANDS).map(([name, detail]) => ({ insert: `/${name}`, label: `/${name}`, detail }));
-  return own.filter(({ label }) => label.startsWith(`/${query}`));
+  const prompts = facts.prompts.filter(({ name }) => !(name in OWN_COMMANDS)).map(({ name, description, argumentHint }) => ({ insert: `/${name}`, label: `/${name}${argumentHint ? ` ${argumentHint}` : ''}`, detail: description }));
+  const lower = query.toLowerCase();
+  return [...own, ...prompts].filter(({ insert }) => insert.slice(1).toLowerCase().startsWith(lower));
 }
 
 async function ats(query: string): Promise<Suggestion[]> {

@@ -1,37 +1,47 @@
-// Where a person writes: Enter sends (or steers), Alt+Enter queues, `@` and `/` complete.
+// Where a person writes: Enter sends (or steers), Alt+Enter queues, `@` and `/` complete, the arrows recall.
 
 import { typing } from '../core/mentions.ts';
 import type { FromPage, State, Suggestion } from '../core/protocol.ts';
 import { plain } from '../core/plain.ts';
-import { button, el } from './dom.ts';
+import { button, el, iconButton, labelled } from './dom.ts';
+import { icon } from './icons.ts';
 
 export class Composer {
   readonly element: HTMLElement;
   #post: (message: FromPage) => void;
   #keep: (draft: string) => void;
-  #text = el('textarea', '', { rows: '2', placeholder: 'What should be done? @ names files', 'aria-label': 'Prompt', spellcheck: 'true', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'suggestions', 'aria-autocomplete': 'list' });
+  #text = el('textarea', '', { rows: '1', 'aria-label': 'Prompt', spellcheck: 'true', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'suggestions', 'aria-autocomplete': 'list' });
   #list = el('ul', 'suggestions', { id: 'suggestions', role: 'listbox', 'aria-label': 'Suggestions' });
   #pending = el('ul', 'pending', { 'aria-label': 'Waiting prompts' });
-  #send = button('Send', 'primary', () => this.#submit('now'));
-  #queue = button('Queue', 'secondary', () => this.#submit('next'), 'Run it after this one (Alt+Enter)');
-  #stop = button('Stop', 'deny', () => this.#post({ type: 'stop' }), 'Stop the run');
+  #send = iconButton('send', 'Send (Enter)', () => this.#submit('now'), 'round primary');
+  #queue = labelled('queue', 'Queue', 'link queue', () => this.#submit('next'), 'Run it after this one (Alt+Enter)');
+  #stop = iconButton('stop', 'Stop the run', () => this.#post({ type: 'stop' }), 'round deny');
   #model = button('', 'pick', () => this.#post({ type: 'command', command: 'pickModel' }));
   #role = button('', 'pick', () => this.#post({ type: 'command', command: 'pickRole' }));
+  #context = el('span', 'context', { role: 'img' });
+  #past: () => string[];
+  /** Which prompt of the past stands there; 0: none, what was being written is in `draft`. */
+  #recalled = 0;
+  #draft = '';
   #found: Suggestion[] = [];
   #at = 0;
   #asked = 0;
   #place: { from: number; to: number } | null = null;
   #running = false;
 
-  constructor(post: (message: FromPage) => void, draft: string, keep: (draft: string) => void) {
+  /** `past`: the prompts of the session, oldest first. */
+  constructor(post: (message: FromPage) => void, draft: string, keep: (draft: string) => void, past: () => string[]) {
     this.#post = post;
+    this.#past = past;
     this.#keep = keep;
     this.#text.value = draft;
     this.#list.hidden = true;
     this.#send.disabled = true; // until it is known what goes on
-    const mention = button('@', 'pick', () => this.insert('@', false), 'Name a file, the selection or problems');
-    this.element = el('form', 'composer', {}, this.#pending, this.#list, this.#text,
-      el('div', 'tools', {}, el('div', 'picks', {}, mention, this.#model, this.#role), el('div', 'acts', {}, this.#stop, this.#queue, this.#send)));
+    this.#queue.hidden = true;
+    const mention = iconButton('at', 'Name a file, the selection or problems (@)', () => this.insert('@', false), 'pick');
+    this.element = el('form', 'composer', {}, this.#pending, this.#list,
+      el('div', 'writing', {}, this.#text,
+        el('div', 'tools', {}, el('div', 'picks', {}, mention, this.#model, this.#role), this.#context, el('div', 'acts', {}, this.#queue, this.#stop, this.#send))));
     this.element.addEventListener('submit', (event) => event.preventDefault());
     this.#text.addEventListener('keydown', (event) => this.#key(event));
     this.#text.addEventListener('input', () => this.#typed());
@@ -43,21 +53,48 @@ export class Composer {
     this.#running = state.running;
     this.#stop.hidden = !state.running;
     this.#stop.disabled = state.stopping;
-    this.#stop.textContent = state.stopping ? 'Stopping…' : 'Stop';
-    this.#queue.hidden = !state.running;
-    this.#send.textContent = state.running ? 'Steer' : 'Send';
-    this.#send.title = state.running ? 'Say it to the run that goes on (Enter)' : 'Send (Enter)';
+    name(this.#stop, state.stopping ? 'Stopping…' : 'Stop the run (Ctrl+Alt+.)');
+    name(this.#send, state.running ? 'Steer: say it to the run that goes on (Enter)' : 'Send (Enter)');
+    this.#text.placeholder = state.running ? 'Say something to the run, or queue what comes next' : 'Ask for something. @ names files, / commands';
     // While the server starts, what is sent waits for it.
     this.#send.disabled = !['ready', 'starting'].includes(state.connection.status);
-    pick(this.#model, state.model || 'model', 'Model');
-    pick(this.#role, state.role || 'role', 'Role');
+    pick(this.#model, state.model ? (state.model.split('/').at(-1) ?? '') : 'model', state.model || 'the first that has a key', 'Model');
+    pick(this.#role, state.role || 'role', state.role || 'coder', 'Role');
+    this.#showContext(state);
     this.#pending.replaceChildren(...state.pending.map(({ id, prompt, when }) => el('li', '', {},
-      el('span', 'dim', {}, when === 'now' ? 'steers' : 'next'), el('span', 'prompt', {}, plain(prompt)),
-      button('✕', 'link', () => this.#post({ type: 'unqueue', id }), `Take back: ${plain(prompt).slice(0, 80)}`))));
+      el('span', 'badge', { title: when === 'now' ? 'Said before the next call of the model' : 'Runs when this one is done' }, when === 'now' ? 'now' : 'next'), el('span', 'prompt', { title: plain(prompt) }, plain(prompt)),
+      iconButton('cross', `Take back: ${plain(prompt).slice(0, 80)}`, () => this.#post({ type: 'unqueue', id })))));
+    this.#buttons();
+  }
+
+  /** How full the model's context is, from where it matters. */
+  #showContext({ context }: State): void {
+    const percent = context ? Math.min(100, Math.round((context.tokens / context.window) * 100)) : 0;
+    this.#context.hidden = !context || percent < 1;
+    if (!context) return;
+    this.#context.textContent = `${percent}%`;
+    this.#context.classList.toggle('full', percent >= 80);
+    this.#context.title = `${percent}% of the model's context is used: ${context.tokens} of ${context.window} tokens. /compact makes room.`;
+    this.#context.setAttribute('aria-label', `${percent}% of the context is used`);
+  }
+
+  /** Only what can be done now: with an empty prompt there is nothing to send, steer or queue. */
+  #buttons(): void {
+    const written = this.#text.value.trim() !== '';
+    this.#queue.hidden = !this.#running || !written;
+    this.#send.hidden = this.#running && !written;
   }
 
   focus(): void {
     this.#text.focus();
+  }
+
+  /** Another text in place of what is written. */
+  replace(text: string): void {
+    this.#text.value = text;
+    this.#text.focus();
+    this.#typed();
+    this.#close();
   }
 
   /** Put text at the caret. */
@@ -92,6 +129,21 @@ export class Composer {
       event.preventDefault();
       this.#submit(event.altKey ? 'next' : 'now');
     }
+    if (['ArrowUp', 'ArrowDown'].includes(event.key) && !event.shiftKey && !event.altKey && this.#recall(event.key === 'ArrowUp' ? 1 : -1)) event.preventDefault();
+  }
+
+  /** A prompt of before, where the arrow would leave the text. */
+  #recall(by: number): boolean {
+    const { value, selectionStart, selectionEnd } = this.#text;
+    const atEdge = by > 0 ? !value.slice(0, selectionStart).includes('\n') : !value.slice(selectionEnd).includes('\n');
+    const past = this.#past();
+    const wanted = this.#recalled + by;
+    if (!atEdge || wanted < 0 || wanted > past.length || (this.#recalled === 0 && value.trim() !== '')) return false;
+    if (this.#recalled === 0) this.#draft = value;
+    this.#text.value = wanted === 0 ? this.#draft : (past.at(-wanted) ?? '');
+    this.#typed();
+    this.#recalled = wanted;
+    return true;
   }
 
   #choosing(event: KeyboardEvent): boolean {
@@ -115,6 +167,8 @@ export class Composer {
   }
 
   #typed(): void {
+    this.#recalled = 0;
+    this.#buttons();
     this.#grow();
     this.#keep(this.#text.value);
     const word = typing(this.#text.value, this.#text.selectionStart);
@@ -126,7 +180,7 @@ export class Composer {
 
   #grow(): void {
     this.#text.style.height = 'auto';
-    this.#text.style.height = `${Math.min(this.#text.scrollHeight + 2, 240)}px`;
+    this.#text.style.height = `${Math.min(this.#text.scrollHeight, 240)}px`;
   }
 
   #showList(): void {
@@ -161,8 +215,13 @@ export class Composer {
   }
 }
 
-function pick(button: HTMLButtonElement, text: string, what: string): void {
-  button.textContent = plain(text);
-  button.title = `${what}: ${text}`;
-  button.setAttribute('aria-label', `${what}: ${text}. Choose another`);
+function pick(button: HTMLButtonElement, text: string, whole: string, what: string): void {
+  button.replaceChildren(el('span', '', {}, plain(text)), icon('chevron'));
+  button.title = `${what}: ${plain(whole)}`;
+  button.setAttribute('aria-label', `${what}: ${plain(whole)}. Choose another`);
+}
+
+function name(button: HTMLButtonElement, title: string): void {
+  button.title = title;
+  button.setAttribute('aria-label', title);
 }

@@ -1,7 +1,9 @@
 // Elements without innerHTML: everything a model wrote becomes a text node or an attribute that we chose.
 
-import type { Block, Inline, ListItem } from '../core/markdown.ts';
 import { diffLines } from '../core/diff.ts';
+import { highlight } from '../core/highlight.ts';
+import type { Block, Inline, ListItem } from '../core/markdown.ts';
+import { icon, type IconName } from './icons.ts';
 
 export type Child = Node | string | null | undefined | false;
 
@@ -22,6 +24,20 @@ export function button(label: string, className: string, act: () => void, title 
   return made;
 }
 
+/** A button that is a picture; its name is its tip. */
+export function iconButton(name: IconName, title: string, act: () => void, className = 'tool-button'): HTMLButtonElement {
+  const made = button('', className, act, title);
+  made.append(icon(name));
+  return made;
+}
+
+/** A button with a picture before its words. */
+export function labelled(name: IconName, label: string, className: string, act: () => void, title = ''): HTMLButtonElement {
+  const made = button('', className, act, title);
+  made.append(icon(name), el('span', '', {}, label));
+  return made;
+}
+
 /** What rendered text can do; links carry their address in `data-href`, a listener of the page opens them. */
 export interface Hands { copy(text: string): void }
 
@@ -33,7 +49,7 @@ export function blockElement(block: Block, hands: Hands): HTMLElement {
       // Below the page's own headings.
       return el(`h${Math.min(6, block.level + 2)}` as 'h3', '', {}, ...inlineNodes(block.content));
     case 'code':
-      return codeElement(block.text, block.language, hands);
+      return codeElement(block.text, block.language, hands, { open: block.open });
     case 'quote':
       return el('blockquote', '', {}, ...block.blocks.map((each) => blockElement(each, hands)));
     case 'list':
@@ -45,21 +61,28 @@ export function blockElement(block: Block, hands: Hands): HTMLElement {
   }
 }
 
-/** A code block with its language and a button to copy it. */
-export function codeElement(text: string, language: string, hands: Hands): HTMLElement {
-  const code = el('code', '', {}, text);
-  const bar = el('div', 'code-bar', {}, el('span', '', {}, language), button('Copy', 'link', () => hands.copy(code.textContent ?? ''), 'Copy this code'));
-  const body = language === 'diff' || language === 'patch' ? diffElement(text) : el('pre', '', { tabindex: '0' }, code);
-  return el('div', 'code', {}, bar, body);
+/** A code block with its language and a button to copy it. `open`: it still grows, and is coloured once it is whole. */
+export function codeElement(text: string, language: string, hands: Hands, { open = false, label = language } = {}): HTMLElement {
+  const isDiff = language === 'diff' || language === 'patch';
+  const pieces = open || isDiff ? [text] : highlight(text, language).map(({ kind, text: piece }) => (kind === 'plain' ? piece : el('span', `code-${kind}`, {}, piece)));
+  const code = el('code', '', {}, ...pieces);
+  const copy = iconButton('copy', 'Copy this code', () => hands.copy(code.textContent ?? ''), 'tool-button copy');
+  const body = isDiff ? diffElement(text) : el('pre', '', { tabindex: '0', 'aria-label': label ? `Code, ${label}` : 'Code' }, code);
+  return el('div', language ? 'code' : 'code bare', {}, bar(label, copy), body);
+}
+
+function bar(language: string, copy: HTMLElement): HTMLElement {
+  return el('div', 'code-bar', {}, el('span', '', {}, language), copy);
 }
 
 const MOST_DIFF_LINES = 400;
 
-/** A unified diff, coloured; of a long one, its beginning. */
+/** A unified diff, coloured; of a long one, its beginning. The file's name stands above it, so its head is left out. */
 export function diffElement(diff: string): HTMLElement {
   const lines = diffLines(diff);
+  const heads = lines.filter(({ text }) => text.startsWith('+++ ')).length;
   const made = el('pre', 'diff', { tabindex: '0', 'aria-label': 'Diff' });
-  for (const { kind, text } of lines.slice(0, MOST_DIFF_LINES)) made.append(el('span', `line ${kind}`, {}, `${text}\n`));
+  for (const { kind, text } of lines.slice(0, MOST_DIFF_LINES)) if (kind !== 'file' || heads > 1) made.append(el('span', `line ${kind}`, {}, `${text}\n`));
   if (lines.length > MOST_DIFF_LINES) made.append(el('span', 'line note', {}, `… ${lines.length - MOST_DIFF_LINES} more lines: open the diff to see them\n`));
   return made;
 }

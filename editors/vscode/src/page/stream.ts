@@ -1,4 +1,4 @@
-// Markdown that grows: finished blocks are made once, only the end of the text is made anew.
+// Markdown that grows: finished blocks are made once, and of the end of the text only the blocks that changed.
 
 import { parse, stableCut } from '../core/markdown.ts';
 import { blockElement, type Hands } from './dom.ts';
@@ -10,9 +10,11 @@ export class MarkdownStream {
   readonly element: HTMLElement;
   #hands: Hands;
   #tail: HTMLElement;
+  /** What each block of the tail was made of. */
+  #made: string[] = [];
   #cut = 0;
   #length = 0;
-  #openCode: { node: Text; length: number } | null = null;
+  #openCode: Text | null = null;
 
   constructor(hands: Hands, className = 'markdown') {
     this.#hands = hands;
@@ -28,16 +30,26 @@ export class MarkdownStream {
     if (text.length === this.#length) return;
     const added = text.slice(this.#length);
     this.#length = text.length;
-    if (this.#openCode && !/[`~]/.test(added)) return this.#openCode.node.appendData(added);
+    if (this.#openCode && !/[`~\r\u001b\u009b]/.test(added)) return this.#openCode.appendData(added);
     this.#settle(text);
-    const rest = parse(text.slice(this.#cut));
-    this.#tail.replaceChildren(...rest.map((block) => blockElement(block, this.#hands)));
+    this.#showTail(text.slice(this.#cut));
+  }
+
+  #showTail(text: string): void {
+    const rest = parse(text);
+    const keys = rest.map((block) => JSON.stringify(block));
+    let same = 0;
+    while (same < keys.length && keys[same] === this.#made[same]) same += 1;
+    // What is appended to by hand is not what its block says any more.
+    if (this.#openCode) same = Math.min(same, this.#made.length - 1);
+    while (this.#tail.childNodes.length > same) this.#tail.lastChild?.remove();
+    this.#tail.append(...rest.slice(same).map((block) => blockElement(block, this.#hands)));
+    this.#made = keys;
     this.#openCode = null;
-    const only = rest.at(-1);
-    if (rest.length === 1 && only?.kind === 'code' && only.open && only.language !== 'diff' && !/[\r\u001b\u009b]/.test(only.text)) {
-      const node = this.#tail.querySelector('pre code')?.firstChild;
-      if (node instanceof Text) this.#openCode = { node, length: only.text.length };
-    }
+    const last = rest.at(-1);
+    if (last?.kind !== 'code' || !last.open || last.language === 'diff' || last.language === 'patch' || /[\r\u001b\u009b]/.test(last.text)) return;
+    const node = this.#tail.lastElementChild?.querySelector('pre code')?.firstChild;
+    if (node instanceof Text) this.#openCode = node;
   }
 
   #settle(text: string): void {
@@ -46,5 +58,8 @@ export class MarkdownStream {
     if (cut <= this.#cut) return;
     for (const block of parse(text.slice(this.#cut, cut))) this.element.insertBefore(blockElement(block, this.#hands), this.#tail);
     this.#cut = cut;
+    this.#made = [];
+    this.#openCode = null;
+    this.#tail.replaceChildren();
   }
 }

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { written } from '../core/mentions.ts';
 import type { FromPage, State } from '../core/protocol.ts';
 import type { SessionWire } from '../wire.ts';
+import type { Facts } from '../host/facts.ts';
 import { Refusal, oneLine, type Host } from '../host/host.ts';
 import type { Keys } from '../host/keys.ts';
 import { prepare, selectedLines } from '../host/prompt.ts';
@@ -12,12 +13,13 @@ import type { Session } from '../host/session.ts';
 import type { Sessions } from '../host/sessions.ts';
 import { OWN_COMMANDS, suggestions } from '../host/suggest.ts';
 import type { Diffs } from './diffs.ts';
+import { pickGuidance } from './guidance.ts';
 import { pickModel, pickRole, pickSession } from './pickers.ts';
 import type { Questions } from './questions.ts';
-import type { SessionTree } from './tree.ts';
+import { ago, type SessionTree } from './tree.ts';
 import type { TranscriptView } from './view.ts';
 
-export interface Parts { host: Host; sessions: Sessions; keys: Keys; server: Server; diffs: Diffs; log: vscode.LogOutputChannel }
+export interface Parts { host: Host; sessions: Sessions; keys: Keys; server: Server; diffs: Diffs; facts: Facts; log: vscode.LogOutputChannel }
 
 type TreeNode = { kind: 'session'; session: SessionWire };
 
@@ -57,23 +59,35 @@ export class Commands {
       installServer: () => this.#install(),
       restart: () => host.restart(),
       showLog: () => log.show(),
+      compact: () => this.#compact(),
+      guidance: () => pickGuidance(host),
+      useDemo: () => { sessions.current.model = 'scripted/demo'; sessions.touch(); return view.focus(); },
+      serverSettings: () => vscode.commands.executeCommand('workbench.action.openSettings', 'agentHost.server'),
+      manageTrust: () => vscode.commands.executeCommand('workbench.trust.manage'),
     };
     return Object.entries(all).map(([name, act]) => vscode.commands.registerCommand(`agent-host.${name}`, (...args: never[]) => this.#told(() => act(...args))));
   }
 
   /** What the page shows around the transcript. */
   state(): State {
-    const { host, sessions } = this.#parts;
-    const { title, running, stopping, pending, model, role, runId, transcript } = sessions.current;
+    const { host, sessions, facts } = this.#parts;
+    const { title, running, stopping, pending, runId, transcript, ...chosen } = sessions.current;
     const settings = vscode.workspace.getConfiguration('agentHost');
     const run = runId ? transcript.runs[runId] : Object.values(transcript.runs).at(-1);
+    const model = chosen.model || run?.model || settings.get<string>('model') || '';
+    const { contextTokens, contextWindow } = Object.values(transcript.runs).findLast(({ usage }) => usage?.contextTokens)?.usage ?? {};
+    const active = vscode.window.activeTextEditor?.document.uri;
     return {
-      title, running, stopping, pending, connection: host.connection,
-      model: model || run?.model || settings.get<string>('model') || '',
-      role: role || run?.role || settings.get<string>('role') || 'coder',
+      title, running, stopping, pending, model, connection: host.connection,
+      role: chosen.role || run?.role || settings.get<string>('role') || 'coder',
       trusted: vscode.workspace.isTrusted,
       folders: (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath),
       foldTools: settings.get<boolean>('view.foldTools') ?? true,
+      context: contextTokens && contextWindow ? { tokens: contextTokens, window: contextWindow } : null,
+      modelProblem: facts.modelProblem(model),
+      recent: facts.recent.map(({ sessionId, title: name, updated }) => ({ sessionId, title: name || 'Untitled', when: ago(updated) })),
+      guidance: facts.guidance && { instructions: facts.guidance.instructions.length, skills: facts.guidance.skills.length, prompts: facts.prompts.filter(({ source }) => source).length, problems: facts.guidance.problems.length },
+      file: active?.scheme === 'file' ? written(vscode.workspace.asRelativePath(active)) : '',
     };
   }
 
@@ -83,7 +97,7 @@ export class Commands {
   }
 
   async #handle(message: FromPage): Promise<unknown> {
-    const { sessions, diffs, host } = this.#parts;
+    const { sessions, diffs } = this.#parts;
     switch (message.type) {
       case 'send':
         return this.#send(message.text, message.when);
@@ -101,13 +115,19 @@ export class Commands {
       case 'copy':
         return vscode.env.clipboard.writeText(message.text);
       case 'suggest':
-        return this.#view.post({ type: 'suggestions', id: message.id, found: await suggestions(host, message.trigger, message.query) });
+        return this.#view.post({ type: 'suggestions', id: message.id, found: await suggestions(this.#parts.facts, message.trigger, message.query) });
       case 'unqueue':
         return sessions.unqueue(message.id);
       case 'fork':
         return this.#fork(sessions.current.id, message.runId);
+      case 'again':
+        return this.#again(message.runId);
+      case 'open':
+        return this.#open({ sessionId: message.id, title: '' });
       case 'revert':
-        return this.#revert(message.runId, sessions.current);
+        return this.#revert(message.runId, sessions.current, message.uris);
+      case 'changes':
+        return diffs.openRun(sessions.current, message.runId, message.name);
       case 'command':
         return vscode.commands.executeCommand(`agent-host.${message.command}`);
       default:
@@ -135,6 +155,18 @@ export class Commands {
     }
   }
 
+  async #again(runId: string): Promise<void> {
+    const prompt = this.#parts.sessions.promptOf(runId);
+    if (prompt === null) throw new Refusal({ error: 'The prompt of that run is not known any more; write it again.', code: 'run_not_found' });
+    await this.#send(prompt, 'now');
+  }
+
+  async #compact(): Promise<void> {
+    const { sessions } = this.#parts;
+    if (!sessions.current.id) return void vscode.window.showInformationMessage('There is nothing to compact yet.');
+    await this.#send('/compact', sessions.current.running ? 'next' : 'now');
+  }
+
   async #stop(): Promise<void> {
     const { sessions } = this.#parts;
     const running = sessions.current.running ? [sessions.current] : sessions.running;
@@ -154,7 +186,7 @@ export class Commands {
     if (session) await this.#open(session);
   }
 
-  async #open({ sessionId, title }: SessionWire): Promise<void> {
+  async #open({ sessionId, title }: Pick<SessionWire, 'sessionId' | 'title'>): Promise<void> {
     await this.#parts.sessions.open(sessionId, title);
     await this.#view.focus();
   }
@@ -202,8 +234,8 @@ export class Commands {
     await this.#revert(runId, session ?? sessions.current);
   }
 
-  async #revert(runId: string, session: Session): Promise<void> {
-    const { files } = await this.#parts.host.request('agent/session/revert', { runId });
+  async #revert(runId: string, session: Session, uris: string[] = []): Promise<void> {
+    const { files } = await this.#parts.host.request('agent/session/revert', { runId, ...(uris.length ? { uris } : {}) });
     const names = (status: string): string => files.filter((each) => each.status === status).map(({ uri, reason }) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))}${reason ? ` (${reason})` : ''}`).join(', ');
     const reverted = names('reverted');
     const left = [names('skipped'), names('failed')].filter(Boolean).join(', ');

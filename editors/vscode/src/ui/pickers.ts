@@ -9,13 +9,19 @@ import { ago } from './tree.ts';
 export async function pickModel(host: Host, current: string): Promise<string | undefined> {
   const { models } = await host.request('agent/models', {});
   type Row = vscode.QuickPickItem & { model?: ModelWire; other?: true; none?: true };
-  const rows: Row[] = models.map((model) => ({
+  const rowOf = (model: ModelWire): Row => ({
     label: `${model.usable ? '$(check)' : '$(circle-slash)'} ${model.name}`,
     description: model.name === current ? 'chosen' : '',
     detail: model.usable ? `key from ${model.source ?? 'nowhere'}` : (model.reason ?? ''),
     model,
-  }));
-  rows.push({ label: '$(edit) Another model…', detail: 'any name of these vendors, such as scripted/demo', other: true }, { label: '$(discard) What the settings say', none: true });
+  });
+  const unusable = models.filter(({ usable }) => !usable);
+  const rows: Row[] = [
+    ...models.filter(({ usable }) => usable).map(rowOf),
+    { label: '$(edit) Another model…', detail: 'any name of these vendors; scripted/demo needs no key', other: true },
+    { label: '$(discard) What the settings say', none: true },
+    ...(unusable.length ? [{ label: 'Not set up', kind: vscode.QuickPickItemKind.Separator }, ...unusable.map(rowOf)] : []),
+  ];
   const row = await vscode.window.showQuickPick(rows, { title: 'Model for this session', matchOnDetail: true });
   if (!row) return undefined;
   if (row.none) return '';

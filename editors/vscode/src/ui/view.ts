@@ -106,8 +106,20 @@ export class TranscriptView implements vscode.WebviewViewProvider, vscode.Dispos
     const steps = this.#steps;
     this.#steps = [];
     if (steps.length) this.post({ type: 'steps', session: this.#sessions.current.key, steps });
-    if (this.#stateChanged) this.post({ type: 'state', state: this.#actions.state() });
+    if (this.#stateChanged) {
+      this.post({ type: 'state', state: this.#actions.state() });
+      this.#showAround();
+    }
     this.#stateChanged = false;
+  }
+
+  /** What the editor itself shows of it: the session's title, and how many questions wait. */
+  #showAround(): void {
+    if (!this.#view) return;
+    const { current, questions } = this.#sessions;
+    this.#view.description = current.title;
+    const waiting = questions.length;
+    this.#view.badge = waiting ? { value: waiting, tooltip: `${waiting} ${waiting === 1 ? 'question' : 'questions'} of the agent` } : undefined;
   }
 
   #snapshot(): void {
@@ -115,6 +127,7 @@ export class TranscriptView implements vscode.WebviewViewProvider, vscode.Dispos
     this.#steps = [];
     const { key, transcript } = this.#sessions.current;
     this.post({ type: 'snapshot', session: key, items: transcript.items, runs: transcript.runs, state: this.#actions.state() });
+    this.#showAround();
   }
 
   #html(webview: vscode.Webview): string {
