@@ -3,10 +3,14 @@
 No sentence ever holds a key. Not here: the vendors' exception classes; providers take them apart.
 """
 
+import html
+import math
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from agent_host.core.errors import (
@@ -28,6 +32,7 @@ _TOO_LONG = re.compile(
     r"|exceeds? the maximum number of tokens|input token count",
     re.IGNORECASE,
 )
+_PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
 
@@ -62,11 +67,15 @@ def trouble_of_status(
     said = _said(complaint.message, config)
     error: AgentHostError
     match complaint.status:
-        case 401 | 403:
+        case 401:
             error = AuthFailed(_auth_sentence(vendor, config, said), source=config.key_source)
+        case 403:
+            error = AuthFailed(_forbidden_sentence(vendor, config, said), source=config.key_source)
         case 404:
+            where = _where(config)
+            check = "its name and the URL" if where else "its name"
             error = ModelNotFound(
-                f"{vendor.label} does not know the model {model!r}: check its name{said}."
+                f"{vendor.label}{where} does not know the model {model!r}: check {check}{said}."
             )
         case 429:
             error = RateLimited(
@@ -79,6 +88,13 @@ def trouble_of_status(
             error = too_long(vendor, model)
         case status if status in (400, 422) and _TOO_LONG.search(complaint.message):
             error = too_long(vendor, model)
+        case status if 300 <= status < 400:
+            where = _where(config)
+            error = RuntimeFailed(
+                f"{vendor.label}{where} points to another address (status {status}), and a key is "
+                "never sent on: set the URL to where it points.",
+                status=status,
+            )
         case status:
             did = "refused the request" if status < 500 else "failed"
             error = RuntimeFailed(
@@ -90,18 +106,37 @@ def trouble_of_status(
 
 def trouble_of_connection(vendor: Vendor, config: ProviderConfig, reason: str) -> Trouble:
     """The server can't be reached, or the connection was lost in the middle of an answer."""
-    where = f" at {_shown(config.base_url)}" if config.base_url else ""
-    error = RuntimeFailed(
-        f"The connection to {vendor.label}{where} failed ({reason or 'no reason given'}): "
-        "check the network and the URL, then try again."
-    )
-    return Trouble(error, again=True)
+    where = _where(config)
+    advice = "check the network and the URL, then try again"
+    again = True
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        advice = "if your network has certificates of its own, name their file in SSL_CERT_FILE"
+        again = False
+    elif reason.startswith(("UnsupportedProtocol", "InvalidURL", "LocalProtocolError")):
+        advice = "write the URL as http://host:port or https://host"
+        again = False
+    elif reason.startswith("ProxyError"):
+        advice = "check the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names"
+    said = reason or "no reason given"
+    error = RuntimeFailed(f"The connection to {vendor.label}{where} failed ({said}): {advice}.")
+    return Trouble(error, again=again)
 
 
 def trouble_of_stream(vendor: Vendor, reason: str) -> Trouble:
     """The answer ended before it was whole, or can't be understood."""
     return Trouble(
         RuntimeFailed(f"The answer of {vendor.label} broke off ({reason}): try again."), again=True
+    )
+
+
+def trouble_of_page(vendor: Vendor, config: ProviderConfig, page: str) -> Trouble:
+    """Somebody in between, or at a wrong address, has answered with a page for people."""
+    where = _where(config)
+    return Trouble(
+        RuntimeFailed(
+            f"What answers for {vendor.label}{where} is no model but sends a page"
+            f"{_said(page, config)}: check the URL, and whether a proxy wants you to sign in."
+        )
     )
 
 
@@ -125,13 +160,31 @@ def too_long(vendor: Vendor, model: str) -> ContextOverflow:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of `retry-after-ms` or `retry-after` (the form with a date counts as absent)."""
+    """Seconds of `retry-after-ms` or `retry-after`, which may be a date; None: not said."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[name]) * scale)
+            seconds = float(headers[name]) * scale
         except (KeyError, ValueError):
             continue
-    return None
+        if not math.isnan(seconds):
+            return max(0.0, seconds)
+    return _until(headers.get("retry-after", ""), headers.get("date", ""))
+
+
+def _until(then: str, now: str) -> float | None:
+    """Seconds from one HTTP date to another; without the second one, from now on."""
+    try:
+        end = parsedate_to_datetime(then)
+    except ValueError:
+        return None
+    try:
+        begin = parsedate_to_datetime(now)
+    except ValueError:
+        begin = datetime.now(UTC)
+    try:
+        return max(0.0, (end - begin).total_seconds())
+    except TypeError:  # one of them has no time zone
+        return None
 
 
 def _auth_sentence(vendor: Vendor, config: ProviderConfig, said: str) -> str:
@@ -142,8 +195,22 @@ def _auth_sentence(vendor: Vendor, config: ProviderConfig, said: str) -> str:
     return f"{vendor.label} refused the key from {source}: renew it or set {variables}{said}."
 
 
+def _forbidden_sentence(vendor: Vendor, config: ProviderConfig, said: str) -> str:
+    if config.key is None:
+        return f"{vendor.label} wants a key: set {' or '.join(vendor.key_variables)}{said}."
+    source = config.key_source or "an unknown source"
+    return (
+        f"{vendor.label} does not allow this with the key from {source}{said}: check what its "
+        "owner may use, and whether a proxy stands in between."
+    )
+
+
 def _wait_sentence(after: float | None) -> str:
     return "wait a little" if after is None else f"wait {after:g} s"
+
+
+def _where(config: ProviderConfig) -> str:
+    return f" at {_shown(config.base_url)}" if config.base_url else ""
 
 
 def _shown(url: str) -> str:
@@ -153,7 +220,13 @@ def _shown(url: str) -> str:
 
 
 def _said(message: str, config: ProviderConfig) -> str:
-    """The vendor's sentence in brackets, short, without the key should the vendor repeat it."""
+    """The vendor's sentence in brackets, short, without the key should the vendor repeat it.
+
+    Of a web page it is the title.
+    """
+    if _PAGE.search(message):
+        title = re.search(r"<title[^>]*>(.*?)</title", message, re.IGNORECASE | re.DOTALL)
+        message = html.unescape(title[1]) if title else ""
     text = " ".join(message.split()).rstrip(".")
     if config.key:
         text = text.replace(config.key, "***")

@@ -83,7 +83,16 @@ def test_each_vendor_s_way_of_saying_too_long_is_known(said: str) -> None:
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "1.5", "retry-after-ms": "250"}, 0.25),
         ({"retry-after": "-3"}, 0.0),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        (
+            {
+                "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT",
+                "date": "Wed, 21 Oct 2026 07:27:47 GMT",
+            },
+            13.0,
+        ),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
     ],
 )
 def test_the_wait_that_a_vendor_asks_for(headers: dict[str, str], seconds: float | None) -> None:

@@ -17,6 +17,8 @@ class ChatVendor(VendorServer):
 
     def __init__(self, *turns: Turn) -> None:
         super().__init__(*turns)
+        self.thought: dict[str, str] = {}
+        """What was thought before each call, by the call's id."""
         self._made = 0
 
     @property
@@ -39,6 +41,7 @@ class ChatVendor(VendorServer):
             yield "text", _chunk(body, {"content": other})
         for index, call in enumerate(turn.calls):
             self._made += 1
+            self.thought[f"call_{self._made}"] = turn.thinking
             raw = call.arguments
             one, other = halves(raw if isinstance(raw, str) else json.dumps(raw))
             head = {"index": index, "id": f"call_{self._made}", "type": "function"}
@@ -72,6 +75,7 @@ class ChatVendor(VendorServer):
         need(body.get("messages"), "messages: required")
         waiting: list[str] = []
         before = "start"
+        last = max(n for n, m in enumerate(body["messages"]) if m["role"] == "user")
         for number, message in enumerate(body["messages"]):
             role = message["role"]
             where = f"messages[{number}]"
@@ -88,8 +92,9 @@ class ChatVendor(VendorServer):
                     f"{where}: roles must alternate user and assistant",
                 )
             if role == "assistant":
-                only(message, "role content tool_calls", where)
+                only(message, "role content tool_calls reasoning_content", where)
                 calls = message.get("tool_calls", [])
+                self._check_thought(message, number > last, where)
                 need(message.get("content") or calls, f"{where}: empty assistant message")
                 for call in calls:
                     arguments = json.loads(call["function"]["arguments"])
@@ -97,7 +102,19 @@ class ChatVendor(VendorServer):
                 waiting = [call["id"] for call in calls]
             before = role
         need(not waiting, f"tool calls {waiting} have no result")
+        names = [tool["function"]["name"] for tool in body.get("tools", [])]
+        need(len(names) == len(set(names)), "tools: names must be unique")
         need(before in ("user", "tool"), "the last message must be the user's or a tool's")
+
+    def _check_thought(self, message: dict[str, Any], now: bool, where: str) -> None:
+        """Since the user's last words, calls go back with what was thought before them."""
+        given = message.get("reasoning_content", "")
+        need(now or not given, f"{where}.reasoning_content: only of the current turn")
+        made = {self.thought.get(call["id"], "") for call in message.get("tool_calls", [])}
+        need(
+            not now or not made or given in made,
+            f"{where}: Missing `reasoning_content` field in the assistant message",
+        )
 
 
 def _chunk(

@@ -128,11 +128,35 @@ class VendorServer:
             return await _send_json(writer, refused.status, self.error(refused.status, turn))
         self.bodies.append(body)
         turn = self.turns.pop(0) if self.turns else Turn(status=500, message="no turn is left")
+        more = {} if turn.retry_after is None else {"retry-after": str(turn.retry_after)}
+        more |= {} if turn.date is None else {"date": turn.date}
+        if turn.page is not None:
+            kind, text = turn.page
+            return await _send(writer, turn.status or 200, text.encode(), more, kind)
         if turn.status is not None:
-            after = {} if turn.retry_after is None else {"retry-after": str(turn.retry_after)}
-            answer = self.error(turn.status, turn)
-            return await _send_json(writer, turn.status, answer, after)
+            return await _send_json(writer, turn.status, self.error(turn.status, turn), more)
+        if turn.piece or turn.cut_bytes is not None:
+            return await self._stream_bytes(writer, turn, body)
         return await self._stream(reader, writer, turn, body)
+
+    async def _stream_bytes(
+        self, writer: asyncio.StreamWriter, turn: Turn, body: dict[str, Any]
+    ) -> bool:
+        """The same stream, cut anywhere."""
+        sent = b"".join(self.encode(data) for _, data in self._played(turn, body))
+        cut = turn.cut_bytes is not None
+        sent = sent[: turn.cut_bytes] if cut else sent
+        writer.write(_STREAM_HEAD)
+        size = turn.piece or len(sent) or 1
+        for start in range(0, len(sent), size):
+            piece = sent[start : start + size]
+            writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            await writer.drain()
+        if cut and not turn.cleanly:
+            return False
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
 
     async def _stream(
         self,
@@ -185,7 +209,13 @@ async def _send_json(
     writer: asyncio.StreamWriter, status: int, value: object, more: dict[str, str] | None = None
 ) -> bool:
     data = json.dumps(value).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(data))} | (more or {})
+    return await _send(writer, status, data, more or {}, "application/json")
+
+
+async def _send(
+    writer: asyncio.StreamWriter, status: int, data: bytes, more: dict[str, str], kind: str
+) -> bool:
+    headers = {"content-type": kind, "content-length": str(len(data))} | more
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 {status} x\r\n{lines}\r\n".encode() + data)
     await writer.drain()

@@ -37,7 +37,7 @@ class Turn:
     finish: Literal["stop", "length", "refused"] = "stop"
     status: int | None = None
     message: str = "as the test wants it"
-    retry_after: float | None = None
+    retry_after: float | str | None = None
     cut: Place | None = None
     cleanly: bool = False
     """The cut looks like the regular end of the body, as proxies make it."""
@@ -46,3 +46,11 @@ class Turn:
     """Events that are sent as they are in place of the answer; the stream then ends."""
     error_in_stream: bool = False
     """After the text comes an error event in place of the rest."""
+    page: tuple[str, str] | None = None
+    """Content type and text of a body that is sent in place of a stream, or of an error's body."""
+    piece: int | None = None
+    """The stream is sent in pieces of so many bytes, whatever they cut."""
+    cut_bytes: int | None = None
+    """After so many bytes the connection is closed."""
+    date: str | None = None
+    """With `retry_after` as a date: the header `date` of the answer."""

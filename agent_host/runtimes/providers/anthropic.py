@@ -7,6 +7,7 @@ the reading of an answer (anthropic_answer.py).
 
 import re
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
 import anthropic
@@ -24,6 +25,7 @@ from agent_host.runtimes.conversation import (
 )
 from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
 from agent_host.runtimes.providers.anthropic_answer import ANTHROPIC, AnthropicAnswer
+from agent_host.runtimes.server_events import server_events
 from agent_host.runtimes.trouble import (
     Complaint,
     retry_after,
@@ -48,15 +50,6 @@ _ADAPTIVE = (4, 6)
 """From this version on a model settles by itself how much it thinks, steered by an effort."""
 _BUDGET = {"low": 2048, "medium": 8192, "high": 16_384, "max": 28_672}
 """Tokens of thinking for the models before, all of them below the most tokens of an answer."""
-_STATUS_OF_TYPE = {
-    "authentication_error": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "overloaded_error": 529,
-    "invalid_request_error": 400,
-}
 
 
 class AnthropicProvider:
@@ -92,7 +85,7 @@ class AnthropicProvider:
                 return await self._stream(self._client, ask, emit)
         except anthropic.APIStatusError as error:
             raise self._trouble(error, ask.name) from error
-        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+        except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise trouble_of_connection(ANTHROPIC, self._config, _reason(error)) from error
         except anthropic.APIError as error:
             raise trouble_of_stream(ANTHROPIC, error.message) from error
@@ -112,21 +105,18 @@ class AnthropicProvider:
             output_config=_output(ask) or anthropic.omit,
             stream=True,
         )
-        reader = AnthropicAnswer(ask, emit)
+        reader = AnthropicAnswer(ask, emit, self._config)
         with understood(ANTHROPIC):
-            async with stream:
-                async for event in stream:
+            events = server_events(ANTHROPIC, self._config, stream.response)
+            async with stream, aclosing(events):
+                async for event in events:
                     reader.read(event)
             return reader.answer()
 
     def _trouble(self, error: anthropic.APIStatusError, model: str) -> Trouble:
-        # An error in mid-stream comes with the status 200 of the stream.
-        kind, message = _complaint(error)
-        status = error.status_code
-        if status < 400:
-            status = _STATUS_OF_TYPE.get(kind, 500)
         after = retry_after(error.response.headers)
-        return trouble_of_status(ANTHROPIC, self._config, model, Complaint(status, message, after))
+        complaint = Complaint(error.status_code, _complaint(error), after)
+        return trouble_of_status(ANTHROPIC, self._config, model, complaint)
 
 
 # ---- asking
@@ -228,15 +218,16 @@ def _output(ask: ModelAsk) -> "OutputConfigParam":
 # ---- what went wrong
 
 
-def _complaint(error: anthropic.APIStatusError) -> tuple[str, str]:
-    """The kind of error and the vendor's sentence; the SDK's own may hold the whole body."""
+def _complaint(error: anthropic.APIStatusError) -> str:
+    """The vendor's sentence; the SDK's own may hold the whole body."""
     body = error.body
     if isinstance(body, Mapping):
         inner = cast("Mapping[str, object]", body).get("error")
         if isinstance(inner, Mapping):
-            fields = cast("Mapping[str, object]", inner)
-            return str(fields.get("type", "")), str(fields.get("message", ""))
-    return "", error.message
+            return str(cast("Mapping[str, object]", inner).get("message", ""))
+        if isinstance(inner, str):
+            return inner
+    return error.message
 
 
 def _reason(error: Exception) -> str:

@@ -107,7 +107,7 @@ class GeminiProvider:
                 return await self._stream(self._client, ask, emit)
         except errors.APIError as error:
             raise self._trouble(error, ask.name) from error
-        except httpx2.TransportError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = f"{type(error).__name__}: {error}"
             raise trouble_of_connection(_VENDOR, self._config, reason) from error
 

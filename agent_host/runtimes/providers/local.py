@@ -5,7 +5,7 @@ Not here: finding servers; the address is passed in.
 """
 
 import json
-from dataclasses import dataclass, field
+from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -13,25 +13,22 @@ import httpx2
 import openai
 
 from agent_host.core.errors import RuntimeMissing
-from agent_host.core.model import ImagePart, JsonObject, TextPart, ToolSpec, Usage
+from agent_host.core.model import ImagePart, JsonObject, TextPart, ToolSpec
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import AgentSaid, Called, Item, Reasoned, Returned, UserSaid
-from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.providers.chat_answer import CHAT, THOUGHTS, ChatAnswer
 from agent_host.runtimes.providers.openai_errors import as_trouble
-from agent_host.runtimes.trouble import Vendor, trouble_of_stream, understood
+from agent_host.runtimes.server_events import server_events
+from agent_host.runtimes.trouble import understood
 
 if TYPE_CHECKING:
     from openai.types.chat import (
-        ChatCompletionChunk,
         ChatCompletionMessageParam,
         ChatCompletionStreamOptionsParam,
         ChatCompletionToolParam,
     )
-    from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
-    from openai.types.completion_usage import CompletionUsage
     from openai.types.shared_params import ResponseFormatJSONSchema
-
-_VENDOR = Vendor("The local model server", ("LOCAL_API_KEY",))
 
 
 class LocalProvider:
@@ -60,7 +57,7 @@ class LocalProvider:
                     variables=["LOCAL_BASE_URL"],
                 )
             )
-        async with as_trouble(_VENDOR, self._config, ask.name):
+        async with as_trouble(CHAT, self._config, ask.name):
             try:
                 return await self._stream(self._client, ask, emit)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -83,11 +80,12 @@ class LocalProvider:
             # The SDK walks through whatever is typed, for milliseconds a turn that is past.
             extra_body={"messages": messages(ask.instructions, ask.items)},
         )
-        reader = _Reader(ask, emit)
-        with understood(_VENDOR):
-            async with stream:
-                async for chunk in stream:
-                    reader.read(chunk)
+        reader = ChatAnswer(ask, emit, self._config)
+        with understood(CHAT):
+            events = server_events(CHAT, self._config, stream.response)
+            async with stream, aclosing(events):
+                async for event in events:
+                    reader.read(event)
             return reader.answer()
 
 
@@ -95,8 +93,14 @@ class LocalProvider:
 
 
 def messages(instructions: str, items: tuple[Item, ...]) -> "list[ChatCompletionMessageParam]":
-    """The conversation as chat messages; user and assistant take turns, as many templates want."""
+    """The conversation as chat messages; user and assistant take turns, as many templates want.
+
+    What was thought since the user's last words goes back where it came from: some servers refuse
+    the result of a call without it.
+    """
     out: list[dict[str, object]] = []
+    last = max((n for n, item in enumerate(items) if isinstance(item, UserSaid)), default=0)
+    items = tuple(i for n, i in enumerate(items) if n > last or not isinstance(i, Reasoned))
     if instructions.strip():
         out.append({"role": "system", "content": instructions})
     for item in items:
@@ -117,8 +121,10 @@ def messages(instructions: str, items: tuple[Item, ...]) -> "list[ChatCompletion
                 calls.append({"id": call_id, "type": "function", "function": call})
             case Returned(call_id, output):
                 out.append({"role": "tool", "tool_call_id": call_id, "content": output})
-            case Reasoned():
-                pass
+            case Reasoned(text, opaque):
+                where = opaque.data.get("field") if opaque else None
+                if where in THOUGHTS:
+                    _assistant(out)[str(where)] = text
     return cast("list[ChatCompletionMessageParam]", [_flat(message) for message in out])
 
 
@@ -167,85 +173,3 @@ def _tool(spec: ToolSpec) -> JsonObject:
 def _with_version(url: str) -> str:
     """The address with `/v1`, when it is only a host and a port."""
     return url if urlsplit(url).path.strip("/") else url.rstrip("/") + "/v1"
-
-
-# ---- reading the answer
-
-
-@dataclass(slots=True)
-class _Call:
-    index: int
-    id: str | None
-    name: str = ""
-    pieces: list[str] = field(default_factory=list[str])
-
-
-class _Reader:
-    """Builds the answer from the stream's chunks."""
-
-    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
-        self._emit = emit
-        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
-        self._said: list[str] = []
-        self._thought: list[str] = []
-        self._calls: list[_Call] = []
-        self._ended: str | None = None
-
-    def read(self, chunk: "ChatCompletionChunk") -> None:
-        if chunk.usage is not None:
-            self._emit.usage(_usage(chunk.usage))
-        for choice in chunk.choices or []:
-            self._delta(choice.delta)
-            self._ended = choice.finish_reason or self._ended
-
-    def answer(self) -> ModelAnswer:
-        if self._ended is None:
-            raise trouble_of_stream(_VENDOR, "its end is missing")
-        items: list[Item] = []
-        if self._thought:
-            items.append(Reasoned("".join(self._thought)))
-        if self._said:
-            items.append(AgentSaid("".join(self._said)))
-        items += [
-            Called(self._ids.take(call.id), call.name, "".join(call.pieces) or "{}")
-            for call in self._calls
-        ]
-        finish: Finish = "stop"
-        if self._ended == "length":
-            finish = "length"
-        elif self._ended == "content_filter":
-            finish = "refused"
-        return ModelAnswer(tuple(items), finish)
-
-    def _delta(self, delta: "ChoiceDelta") -> None:
-        extra = delta.model_extra or {}
-        thought = extra.get("reasoning_content") or extra.get("reasoning")
-        if isinstance(thought, str) and thought:
-            self._thought.append(thought)
-            self._emit.reasoning(thought)
-        if delta.content:
-            self._said.append(delta.content)
-            self._emit.text(delta.content)
-        for piece in delta.tool_calls or []:
-            self._call(piece)
-
-    def _call(self, piece: "ChoiceDeltaToolCall") -> None:
-        call = next((c for c in reversed(self._calls) if c.index == piece.index), None)
-        # Some servers number all calls 0 and tell them apart by their ids only.
-        if call is None or (piece.id and call.id and piece.id != call.id):
-            call = _Call(piece.index, piece.id or None)
-            self._calls.append(call)
-        if piece.function is not None:
-            call.name += piece.function.name or ""
-            call.pieces.append(piece.function.arguments or "")
-
-
-def _usage(used: "CompletionUsage") -> Usage:
-    into, out = used.prompt_tokens_details, used.completion_tokens_details
-    return Usage(
-        requests=1,
-        input_tokens=used.prompt_tokens or 0,
-        output_tokens=used.completion_tokens or 0,
-        cached_tokens=(into.cached_tokens or 0) if into else 0,
-        reasoning_tokens=(out.reasoning_tokens or 0) if out else 0,
-    )

@@ -16,9 +16,16 @@ from agent_host.runtimes.trouble import (
     too_long,
     trouble_of_connection,
     trouble_of_status,
+    trouble_of_stream,
 )
 
 _STATUS_OF_CODE = {
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "insufficient_quota": 429,
     "server_error": 500,
@@ -38,15 +45,22 @@ async def as_trouble(vendor: Vendor, config: ProviderConfig, model: str) -> Asyn
     except openai.APIStatusError as error:
         complaint = Complaint(error.status_code, _said(error), retry_after(error.response.headers))
         raise _of_complaint(vendor, config, model, complaint, error.code) from error
-    except (openai.APIConnectionError, httpx2.TransportError) as error:
+    except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL) as error:
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         reason = f"{type(cause or error).__name__}: {cause or error}"
         raise trouble_of_connection(vendor, config, reason) from error
     except openai.APIError as error:
-        # An error in mid-stream, after the status 200 of the stream.
-        raise trouble_of_code(
-            vendor, config, model, error.code or error.type, _said(error)
-        ) from error
+        raise trouble_of_stream(vendor, error.message) from error
+
+
+def trouble_of_event(vendor: Vendor, config: ProviderConfig, model: str, error: object) -> Trouble:
+    """An error in mid-stream, after the status 200 of the stream: an object or a sentence."""
+    if not isinstance(error, Mapping):
+        return trouble_of_code(vendor, config, model, None, str(error))
+    fields = cast("Mapping[str, object]", error)
+    code = fields.get("code") or fields.get("type")
+    message = fields.get("message") or "no reason given"
+    return trouble_of_code(vendor, config, model, str(code) if code else None, str(message))
 
 
 def trouble_of_code(
@@ -60,7 +74,7 @@ def trouble_of_code(
 def _of_complaint(
     vendor: Vendor, config: ProviderConfig, model: str, complaint: Complaint, code: str | None
 ) -> Trouble:
-    if code == "context_length_exceeded":
+    if code in ("context_length_exceeded", "exceed_context_size_error"):
         return Trouble(too_long(vendor, model))
     trouble = trouble_of_status(vendor, config, model, complaint)
     # A used-up quota does not come back by waiting.
@@ -75,4 +89,4 @@ def _said(error: openai.APIError) -> str:
         message = cast("Mapping[str, object]", body).get("message")
         if isinstance(message, str):
             return message
-    return error.message
+    return body if isinstance(body, str) and body else error.message
