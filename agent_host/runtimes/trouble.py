@@ -140,6 +140,11 @@ def trouble_of_page(vendor: Vendor, config: ProviderConfig, page: str) -> Troubl
     )
 
 
+def is_page(said: str) -> bool:
+    """Whether it is a web page."""
+    return _PAGE.search(said) is not None
+
+
 @contextmanager
 def understood(vendor: Vendor) -> Generator[None]:
     """An answer that is not as the vendor's protocol has it is Trouble and not a bug of ours."""
@@ -224,7 +229,7 @@ def _said(message: str, config: ProviderConfig) -> str:
 
     Of a web page it is the title.
     """
-    if _PAGE.search(message):
+    if is_page(message):
         title = re.search(r"<title[^>]*>(.*?)</title", message, re.IGNORECASE | re.DOTALL)
         message = html.unescape(title[1]) if title else ""
     text = " ".join(message.split()).rstrip(".")

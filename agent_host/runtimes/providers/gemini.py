@@ -31,7 +31,10 @@ from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, Mod
 from agent_host.runtimes.trouble import (
     Complaint,
     Vendor,
+    is_page,
+    retry_after,
     trouble_of_connection,
+    trouble_of_page,
     trouble_of_status,
     trouble_of_stream,
     understood,
@@ -131,8 +134,13 @@ class GeminiProvider:
         chunks = cast("AsyncGenerator[types.GenerateContentResponse]", stream)
         with understood(_VENDOR):
             async with aclosing(chunks):
-                async for chunk in chunks:
-                    reader.read(chunk)
+                try:
+                    async for chunk in chunks:
+                        reader.read(chunk)
+                except errors.UnknownApiResponseError as error:
+                    if is_page(str(error)):
+                        raise trouble_of_page(_VENDOR, self._config, str(error)) from error
+                    raise
             return reader.answer()
 
     def _thinks(self, name: str) -> bool:
@@ -146,7 +154,7 @@ class GeminiProvider:
             # This vendor answers a wrong key as if the request were malformed.
             status = 401
         details: object = getattr(error, "details", None)
-        complaint = Complaint(status, said, _retry_delay(details))
+        complaint = Complaint(status, said, _wait(error, details))
         return trouble_of_status(_VENDOR, self._config, model, complaint)
 
 
@@ -328,6 +336,15 @@ def _usage(used: types.GenerateContentResponseUsageMetadata) -> Usage:
         cached_tokens=used.cached_content_token_count or 0,
         reasoning_tokens=thoughts,
     )
+
+
+def _wait(error: errors.APIError, details: object) -> float | None:
+    """Seconds that the vendor asks for, in the body or, as proxies do, in the head."""
+    delay = _retry_delay(details)
+    headers: object = getattr(getattr(error, "response", None), "headers", None)
+    if delay is not None or not isinstance(headers, Mapping):
+        return delay
+    return retry_after(cast("Mapping[str, str]", headers))
 
 
 def _retry_delay(details: object) -> float | None:
