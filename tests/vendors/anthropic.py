@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only
+from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only, unique
 from tests.vendors.turns import Turn
 
 _TOP = (
@@ -38,8 +38,11 @@ class AnthropicVendor(VendorServer):
         super().__init__(*turns)
         self.signatures: dict[str, str] = {}
         """Which thinking each signature was made for."""
-        self.thought_before: set[str] = set()
-        """Ids of the calls of turns that began with thinking."""
+        self.thought_before: dict[str, str] = {}
+        """The signature of the thinking that began the turn of each call, by the call's id."""
+        self.reused: list[bool] = []
+        """Whether a request began with all that the one before had marked for the cache."""
+        self._cached = 0
         self._made = 0
 
     def error(self, status: int, turn: Turn) -> dict[str, Any]:
@@ -64,8 +67,10 @@ class AnthropicVendor(VendorServer):
         yield None, {"type": "message_start", "message": message}
         yield None, {"type": "ping"}
         index = 0
+        signature = ""
         if turn.thinking:
             yield from self._thinking(index, turn.thinking)
+            signature = list(self.signatures)[-1]
             yield "thinking", {"type": "content_block_stop", "index": index}
             index += 1
         if turn.text:
@@ -78,8 +83,8 @@ class AnthropicVendor(VendorServer):
         for call in turn.calls:
             self._made += 1
             call_id = f"toolu_{self._made:04}"
-            if turn.thinking:
-                self.thought_before.add(call_id)
+            if signature:
+                self.thought_before[call_id] = signature
             block = {"type": "tool_use", "id": call_id, "name": call.name, "input": {}}
             yield None, {"type": "content_block_start", "index": index, "content_block": block}
             raw = call.arguments
@@ -139,7 +144,54 @@ class AnthropicVendor(VendorServer):
         for tool in body.get("tools", []):
             only(tool, "name description input_schema cache_control type", "tools")
             need(re.fullmatch(r"[A-Za-z0-9_-]{1,128}", tool["name"]), "tools.name: bad name")
-        self._check_messages(_combined(body["messages"]), bool(body.get("tools")))
+            need(tool["input_schema"].get("type") == "object", "tools.input_schema.type: required")
+        unique((t["name"] for t in body.get("tools", [])), "tools: Tool names must be unique.")
+        for block in body.get("system", []):
+            need(block["text"].strip(), "system: text content blocks must be non-empty")
+        messages = _combined(body["messages"])
+        self._check_messages(messages, bool(body.get("tools")))
+        if thinking["type"] != "disabled":
+            self._check_thinking(messages)
+        self._use_cache(body)
+
+    def _check_thinking(self, messages: list[tuple[str, list[Any]]]) -> None:
+        """Since the user's last words, a turn with calls begins with the thinking it began with."""
+        last = max(
+            number
+            for number, (role, blocks) in enumerate(messages)
+            if role == "user" and any(block["type"] != "tool_result" for block in blocks)
+        )
+        for number, (role, blocks) in list(enumerate(messages))[last + 1 :]:
+            if role == "user":
+                continue
+            calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            wanted = {self.thought_before[each] for each in calls if each in self.thought_before}
+            found = [block.get("signature") for block in blocks if block["type"] == "thinking"]
+            where = f"messages.{number}.content.0"
+            need(
+                not wanted or found, f"{where}: Expected `thinking`, but found {blocks[0]['type']}"
+            )
+            need(
+                not wanted or (blocks[0]["type"] == "thinking" and set(found) == wanted),
+                f"{where}: `thinking` blocks in the latest assistant message cannot be modified",
+            )
+
+    def _use_cache(self, body: dict[str, Any]) -> None:
+        """Remember each marked beginning; a later request that begins so is cheaper."""
+        begun = hash(json.dumps([body["model"], body.get("thinking"), body.get("tools")]))
+        begins: list[int] = []
+        marked: list[int] = []
+        for block in [
+            *body.get("system", []),
+            *(b for m in body["messages"] for b in m["content"]),
+        ]:
+            plain = {key: value for key, value in block.items() if key != "cache_control"}
+            begun = hash((begun, json.dumps(plain)))
+            begins.append(begun)
+            if "cache_control" in block:
+                marked.append(begun)
+        self.reused.append(self._cached in begins)
+        self._cached = marked[-1] if marked else 0
 
     def _check_messages(self, messages: list[tuple[str, list[Any]]], tools: bool) -> None:
         need(messages[0][0] == "user", "messages: first message must use the user role")
@@ -165,11 +217,6 @@ class AnthropicVendor(VendorServer):
             need(tools or not wanted, "tools: required when messages hold tool_use")
             need(not seen.intersection(wanted), f"{where}: tool_use ids must be unique")
             seen.update(wanted)
-            if self.thought_before.intersection(wanted) and number >= len(messages) - 2:
-                need(
-                    "thinking" in kinds[0],
-                    f"{where}: Expected `thinking`, but found `{kinds[0]}`",
-                )
 
     def _check_block(self, block: Any, role: str, where: str) -> None:
         kind = block.get("type")

@@ -5,7 +5,7 @@ import hashlib
 import re
 from typing import Any
 
-from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only
+from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only, unique
 from tests.vendors.turns import Turn
 
 _TOP = "contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent"
@@ -83,6 +83,12 @@ class GeminiVendor(VendorServer):
         if headers.get("x-goog-api-key") != self.KEY:
             raise Refused(f"API key not valid: {headers.get('x-goog-api-key')}", 400)
         only(body, _TOP, "request")
+        declared = [
+            each["name"] for tool in body.get("tools", []) for each in tool["functionDeclarations"]
+        ]
+        unique(declared, "Duplicate function declaration found")
+        for name in declared:
+            need(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", name), "Invalid function name")
         contents = body["contents"]
         need(contents, "contents is not specified")
         called: list[Any] = []

@@ -1,10 +1,12 @@
 """OpenAI's Responses API: its stream, and its rules for items, calls and reasoning."""
 
 import hashlib
+import itertools
 import json
+import re
 from typing import Any
 
-from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only
+from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only, unique
 from tests.vendors.turns import Turn
 
 _TOP = (
@@ -26,6 +28,8 @@ class OpenAIVendor(VendorServer):
         super().__init__(*turns)
         self.encrypted: dict[str, str] = {}
         """The id of the reasoning that each encrypted content belongs to."""
+        self.behind: dict[str, str] = {}
+        """The id of the reasoning right before which each item was made, by the item's id."""
         self._made = 0
 
     @property
@@ -66,6 +70,9 @@ class OpenAIVendor(VendorServer):
             "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
             "total_tokens": tokens.input + tokens.output,
         }
+        for thought, item in itertools.pairwise(output):
+            if thought["type"] == "reasoning":
+                self.behind[item["id"]] = thought["id"]
         yield None, f"response.{status}", {"response": response}
 
     def _reasoning(self, text: str, output: list[dict[str, Any]]) -> Any:
@@ -141,6 +148,10 @@ class OpenAIVendor(VendorServer):
         need(body.get("store") is False, "the test wants no state at the vendor's")
         for tool in body.get("tools", []):
             only(tool, "type name description parameters strict", "tools")
+            need(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool["name"]), "tools.name: bad name")
+        unique((tool["name"] for tool in body.get("tools", [])), "tools: names must be unique")
+        ids = [item["id"] for item in body["input"] if "id" in item]
+        unique(ids, "Duplicate item found with id")
         calls: set[str] = set()
         results: set[str] = set()
         reasoned = None
@@ -156,12 +167,20 @@ class OpenAIVendor(VendorServer):
                     f"Item {reasoned!r} of type 'reasoning' was provided without its required "
                     "following item.",
                 )
+            behind = self.behind.get(item.get("id", ""))
+            need(
+                behind is None or behind == reasoned,
+                f"{where}: Item of type {kind!r} was provided without its required 'reasoning' "
+                f"item: {behind!r}.",
+            )
             reasoned = item["id"] if kind == "reasoning" else None
             match kind:
                 case "message":
                     _check_message(item, where)
                 case "reasoning":
-                    made_for = self.encrypted.get(item["encrypted_content"])
+                    hidden = item.get("encrypted_content")
+                    need(hidden, f"{where}: Item with id {item['id']!r} not found.")
+                    made_for = self.encrypted.get(hidden)
                     need(
                         made_for == item["id"], f"{where}: encrypted content could not be verified"
                     )

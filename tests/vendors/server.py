@@ -42,6 +42,8 @@ class VendorServer:
     def __init__(self, *turns: Turn) -> None:
         self.turns = list(turns)
         self.bodies: list[dict[str, Any]] = []
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        """Path and headers of each request in `bodies`."""
         self.refused: list[str] = []
         self.connections = 0
         self.open = 0
@@ -127,6 +129,7 @@ class VendorServer:
             turn = Turn(message=str(refused))
             return await _send_json(writer, refused.status, self.error(refused.status, turn))
         self.bodies.append(body)
+        self.asked.append((path, headers))
         turn = self.turns.pop(0) if self.turns else Turn(status=500, message="no turn is left")
         more = {} if turn.retry_after is None else {"retry-after": str(turn.retry_after)}
         more |= {} if turn.date is None else {"date": turn.date}
@@ -226,6 +229,12 @@ def need(condition: object, message: str) -> None:
     """Refuse unless the condition holds."""
     if not condition:
         raise Refused(message)
+
+
+def unique(values: Iterable[Any], message: str) -> None:
+    """Refuse what is there twice."""
+    listed = list(values)
+    need(len(listed) == len(set(listed)), message)
 
 
 def only(value: Any, allowed: str, where: str) -> None:
