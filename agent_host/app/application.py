@@ -75,7 +75,6 @@ class Application:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._options: JsonObject = {}
 
     # ---- beginning and end
 
@@ -86,7 +85,7 @@ class Application:
             parts.workspace.set_folders(client.folders)
             for document in parts.documents.all():  # opened before the folders were known
                 self._diagnose(document.uri)
-            self._options = client.options
+            parts.workspace.set_own_settings(client.options)
             await self._load_settings({})
             await parts.actions.set_roots(parts.workspace.roots)
         except Exception as error:
@@ -266,6 +265,12 @@ class Application:
         """The editor has other settings; {} means that it wants to be asked."""
         self._parts.edge.tasks.create_task(self._load_settings(settings))
 
+    def own_settings_changed(self, settings: JsonObject) -> Sequence[str]:
+        """A plug-in tells the person's settings, in place of initializationOptions."""
+        workspace = self._parts.workspace
+        workspace.set_own_settings(settings)
+        return [problem.sentence for problem in workspace.setting_problems]
+
     def files_changed(self, uris: Sequence[str]) -> None:
         """Nothing is cached of files."""
         del uris
@@ -281,7 +286,7 @@ class Application:
     async def _load_settings(self, given: JsonObject) -> None:
         parts = self._parts
         configuration = given or await self._configuration()
-        parts.workspace.set_editor_settings(self._options, configuration)
+        parts.workspace.set_configuration(configuration)
         for problem in parts.workspace.setting_problems:
             parts.edge.notify(
                 "window/showMessage",

@@ -80,7 +80,8 @@ class Workspace:
         self._sandbox = sandbox
         self._folders: tuple[Folder, ...] = ()
         self._roots: tuple[str, ...] = ()
-        self._editor_settings: tuple[JsonObject, ...] = ()
+        self._own_settings: JsonObject = {}
+        self._configuration: JsonObject = {}
         self._editor_keys: Mapping[str, str] = {}
         self._shelf: tuple[object, RoleShelf] | None = None
         self.settings = Settings()
@@ -176,10 +177,15 @@ class Workspace:
 
     # ---- settings
 
-    def set_editor_settings(self, options: JsonObject, configuration: JsonObject) -> None:
-        """Take the editor's layers: initializationOptions, then its own configuration."""
-        self._editor_keys, rest = split_keys(options)
-        self._editor_settings = (rest, configuration)
+    def set_own_settings(self, options: JsonObject) -> None:
+        """Take initializationOptions, or what a plug-in told later in their place."""
+        keys, self._own_settings = split_keys(options)
+        self._editor_keys = keys or self._editor_keys
+        self.reload()
+
+    def set_configuration(self, configuration: JsonObject) -> None:
+        """Take what the editor answers for the workspace, which only narrows."""
+        self._configuration = configuration
         self.reload()
 
     @property
@@ -190,7 +196,9 @@ class Workspace:
     def reload(self) -> None:
         """Read the settings again. Reads one small file."""
         self.settings, problems = load_settings(
-            self._environment, self._editor_settings, self._parse_rules
+            self._environment,
+            (self._own_settings, self._configuration),
+            self._parse_rules,
         )
         misnamed = misnamed_in_settings(self.settings.rules, self.servers().names)
         self.setting_problems = (*problems, *misnamed)

@@ -229,7 +229,13 @@ def _staff(
             missing_tools=lambda: frozenset(() if can_diagnose else (DIAGNOSTICS,)),
         ),
         asker=lambda session_id: Asker(
-            session_id, editor, store, base.grants, base.trust, ignored=workspace.brings
+            session_id,
+            editor,
+            store,
+            base.grants,
+            base.trust,
+            ignored=workspace.brings,
+            may_trust=lambda: workspace.settings.trust == "ask",
         ),
         runtime=runtimes.get,
         clock=SystemClock(),

@@ -37,6 +37,7 @@ METHODS = (
     "agent/models",
     "agent/guidance",
     "agent/prompts",
+    "agent/settings",
     "agent/session/list",
     "agent/session/load",
     "agent/session/fork",

@@ -246,6 +246,10 @@ class Host(Protocol):
     def settings_changed(self, settings: JsonObject) -> None:
         """`workspace/didChangeConfiguration`; {} means: ask for `workspace/configuration`."""
 
+    def own_settings_changed(self, settings: JsonObject) -> Sequence[str]:
+        """The person's own settings, in place of the options; returns what is wrong with any."""
+        ...
+
     def files_changed(self, uris: Sequence[str]) -> None:
         """Files that the editor watches for us were changed on disk."""
 

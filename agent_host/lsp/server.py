@@ -24,6 +24,7 @@ from agent_host.lsp.json_values import is_object
 from agent_host.lsp.protocol import EdgeProtocol
 from agent_host.lsp.sessions import SessionMethods
 from agent_host.lsp.wire_base import Told, read
+from agent_host.lsp.wire_settings import SettingsAnswer, SettingsParams
 from agent_host.session.library import Library
 
 HOST_SECONDS = 1.8
@@ -93,6 +94,7 @@ class Server:
         self._on("agent/models", wire.NoParams, self._models)
         self._on("agent/guidance", wire.NoParams, self._guidance)
         self._on("agent/prompts", wire.NoParams, self._prompts)
+        self._on("agent/settings", SettingsParams, self._own_settings)
         SessionMethods(self._library).register(self._on)
         self._on("workspace/executeCommand", standard.ExecuteCommand, self._command)
         self._on("textDocument/codeAction", standard.CodeAction, self._code_actions)
@@ -209,6 +211,10 @@ class Server:
 
     async def _prompts(self, _: wire.NoParams) -> Told:
         return convert_guidance.prompts_answer(await (await self._ready()).guidance())
+
+    async def _own_settings(self, params: SettingsParams) -> Told:
+        host = await self._ready()
+        return SettingsAnswer(problems=list(host.own_settings_changed(params.settings)))
 
     # ---- commands, actions and lenses
 

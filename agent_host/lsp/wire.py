@@ -21,6 +21,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json
 from agent_host.lsp import wire_ask as wa
 from agent_host.lsp import wire_guidance as wg
 from agent_host.lsp import wire_session as ws
+from agent_host.lsp import wire_settings as wt
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
 from agent_host.lsp.wire_delta import AgentDelta, OmittedFileWire, Status, UsageWire
@@ -350,6 +351,7 @@ METHODS: Mapping[str, Method] = {
     "agent/models": Method("editor", NoParams, ModelsAnswer),
     "agent/guidance": Method("editor", NoParams, wg.GuidanceAnswer),
     "agent/prompts": Method("editor", NoParams, wg.PromptsAnswer),
+    "agent/settings": Method("editor", wt.SettingsParams, wt.SettingsAnswer),
     "agent/session/list": Method("editor", ws.ListSessionsParams, ws.ListSessionsAnswer),
     "agent/session/load": Method("editor", ws.LoadSessionParams, ws.LoadSessionAnswer),
     "agent/session/fork": Method("editor", ws.ForkSessionParams, ws.ForkSessionAnswer),

@@ -27,6 +27,8 @@ CANNOT_ASK = (
     "`rules` in config.yaml"
 )
 
+NEVER_TRUSTED = "`trust` is `never` in the settings, or the editor does not trust the folder"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -44,7 +46,9 @@ class Outcome:
 
 
 class Asker:
-    """The questions of one session. `ignored` names what trusting a root would bring in."""
+    """The questions of one session. `ignored` names what trusting a root would bring in;
+    `may_trust` says whether a person's answer decides it, or the settings have decided.
+    """
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class Asker:
         trust: TrustBook,
         *,
         ignored: Callable[[str], tuple[str, ...]],
+        may_trust: Callable[[], bool],
     ) -> None:
         self._session_id = session_id
         self._editor = editor
@@ -62,6 +67,7 @@ class Asker:
         self._grants = grants
         self._trust = trust
         self._ignored = ignored
+        self._may_trust = may_trust
         self._turn = asyncio.Lock()
         self.open_questions = 0
 
@@ -98,6 +104,8 @@ class Asker:
         self, root: str, *, run_id: str, call_id: str, tell: Callable[[Delta], None]
     ) -> Outcome:
         """Ask whether the workspace is trusted, unless that was answered meanwhile."""
+        if not self._may_trust():
+            return Outcome(allowed=False, reason=NEVER_TRUSTED)
         question = trust_question(
             root,
             self._ignored(root),

@@ -21,8 +21,8 @@ class Layer:
 
     where: str
     source: Located
-    may_place: bool = True
-    """Whether it may say where sessions go: an editor's settings may come with a folder."""
+    own: bool = True
+    """Whether it is the person's own; else it may come with a folder, and only narrows."""
 
 
 def layers_of(
@@ -32,8 +32,8 @@ def layers_of(
     layers = [_file_layer(file, problems), _environment(environ, problems)]
     names = (("initializationOptions", True), (f"editor settings `{SECTION}`", False))
     layers += [
-        Layer(where, _section(located(data)), may_place)
-        for (where, may_place), data in zip(names, editor, strict=False)
+        Layer(where, _section(located(data)), own)
+        for (where, own), data in zip(names, editor, strict=False)
     ]
     return layers
 

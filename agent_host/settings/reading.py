@@ -9,14 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
 
-from agent_host.core.external import ServerConfig
 from agent_host.core.model import JsonObject, Limits, RuntimeOptions
 from agent_host.credentials import VENDORS
 from agent_host.fields.reader import Fields, ParseRules, Problem, effort_of, limits_of, rules_of
 from agent_host.settings.layers import SECTION, Layer, layers_of
 from agent_host.settings.model import (
-    CONFIG_NAME,
-    NO_RUNTIMES,
     NO_TEXTS,
     Save,
     SettingProblem,
@@ -24,7 +21,7 @@ from agent_host.settings.model import (
     Trust,
     state_dirs,
 )
-from agent_host.settings.servers import KEY as SERVERS
+from agent_host.settings.narrowing import narrowed
 from agent_host.settings.servers import servers_of
 from agent_host.settings.values import environment_of, words_of
 
@@ -33,10 +30,6 @@ KEYS = "keys"
 _TRUST: tuple[Trust, ...] = ("ask", "always", "never")
 _SAVE: tuple[Save, ...] = ("clean", "never")
 _DATABASES = ("postgresql://", "postgres://")
-_NOT_HERE = (
-    f"counts in {CONFIG_NAME}, the environment and initializationOptions only: what an editor "
-    "tells may come with a folder."
-)
 _TOOLS = ("gated", "native")
 
 
@@ -95,20 +88,23 @@ def _apply(
         env=MappingProxyType({**below.env, **environment_of(source.mapping("env"))}),
         trust=_trust(source) or below.trust,
         save=cast("Save | None", source.choice("save", _SAVE)) or below.save,
-        store=_store(source, layer) or below.store,
-        logs=below.logs if (logs := _logs(source, layer)) is None else logs,
-        runtimes=_runtimes(source, layer) or below.runtimes,
+        store=_store(source) or below.store,
+        logs=below.logs if (logs := _logs(source)) is None else logs,
+        runtimes=_runtimes(source) or below.runtimes,
         title_model=_model(source, "titleModel", "none") or below.title_model,
-        mcp_servers=_servers(source, layer, below.mcp_servers),
+        mcp_servers=MappingProxyType({**below.mcp_servers, **servers_of(source, layer.where)}),
         context_windows={**below.context_windows, **source.wholes("contextWindows", 1)},
     )
     for name in source.mapping(KEYS).rest():
         source.report(KEYS, _no_key_here(name))
     source.finish()
+    over = over if over.model else replace(over, model=below.model)
+    if not layer.own:
+        over = narrowed(below, over, source.report)
     for problem in found:
         where = f"{layer.where}:{problem.line}" if problem.line else layer.where
         problems.append(SettingProblem(problem.name, where, problem.reason))
-    return over if over.model else replace(over, model=below.model)
+    return over
 
 
 def _model(source: Fields, key: str = "model", *words: str) -> str | None:
@@ -118,21 +114,9 @@ def _model(source: Fields, key: str = "model", *words: str) -> str | None:
     return model
 
 
-def _runtimes(source: Fields, layer: Layer) -> Mapping[str, RuntimeOptions]:
+def _runtimes(source: Fields) -> Mapping[str, RuntimeOptions]:
     block = source.mapping("runtimes")
-    if not layer.may_place and block.rest():
-        source.report("runtimes", _NOT_HERE)
-        return NO_RUNTIMES
     return MappingProxyType({name: _options(block.mapping(name)) for name in block.rest()})
-
-
-def _servers(
-    source: Fields, layer: Layer, below: Mapping[str, ServerConfig]
-) -> Mapping[str, ServerConfig]:
-    if not layer.may_place and source.mapping(SERVERS).rest():
-        source.report(SERVERS, _NOT_HERE)
-        return below
-    return MappingProxyType({**below, **servers_of(source, layer.where)})
 
 
 def _options(source: Fields) -> RuntimeOptions:
@@ -164,10 +148,10 @@ def _trust(source: Fields) -> Trust | None:
     return cast("Trust | None", source.choice("trust", _TRUST))
 
 
-def _store(source: Fields, layer: Layer) -> str | None:
+def _store(source: Fields) -> str | None:
     given = source.text("store")
-    if given is None or not layer.may_place:
-        return None if given is None else source.report("store", _NOT_HERE)
+    if given is None:
+        return None
     if given.startswith(_DATABASES):
         return given
     path = Path(given).expanduser()
@@ -176,10 +160,10 @@ def _store(source: Fields, layer: Layer) -> str | None:
     return source.report("store", "must be `postgresql://...` or the full path of a file.")
 
 
-def _logs(source: Fields, layer: Layer) -> bool | str | None:
+def _logs(source: Fields) -> bool | str | None:
     found = source.get("logs")
-    if found is None or not layer.may_place:
-        return None if found is None else source.report("logs", _NOT_HERE)
+    if found is None:
+        return None
     given = found.value
     if isinstance(given, str):
         path = Path(given).expanduser()

@@ -210,6 +210,10 @@ class EdgeHost:
     def settings_changed(self, settings: JsonObject) -> None:
         self._events.append(["settings", settings])
 
+    def own_settings_changed(self, settings: JsonObject) -> Sequence[str]:
+        self._events.append(["own settings", settings])
+        return ["`x` is no known key."]
+
     def files_changed(self, uris: Sequence[str]) -> None:
         self._events.append(["files", list(uris)])
 

@@ -52,6 +52,8 @@ async def test_the_workspace_is_told() -> None:
         )
         client.notify("workspace/didChangeConfiguration", {"settings": {"agentHost": {"a": 1}}})
         client.notify("workspace/didChangeConfiguration", {"settings": None})
+        own = client.request("agent/settings", {"settings": {"trust": "always"}})
+        assert await client.result(own) == {"problems": ["`x` is no known key."]}
         client.notify(
             "workspace/didChangeWatchedFiles", {"changes": [{"uri": "file:///r.md", "type": 2}]}
         )
@@ -60,6 +62,7 @@ async def test_the_workspace_is_told() -> None:
             ["folders", ["file:///other"], []],
             ["settings", {"agentHost": {"a": 1}}],
             ["settings", {}],
+            ["own settings", {"trust": "always"}],
             ["files", ["file:///r.md"]],
             ["progress", "t"],
         ]

@@ -222,3 +222,52 @@ def test_trust_is_remembered_and_the_change_is_still_asked_for(hosts: Hosts) -> 
     editor = hosts.start(env={"AGENT_HOST_TRUST": ""})
     editor.run(model=hosts.script([calls(TOUCH), says("ok")])).result()
     assert [q["params"]["actions"][0]["title"] for q in editor.questions()] == ["Deny"]
+
+
+EVIL = {
+    "trust": "always",
+    "rules": ["allow terminal.run", "allow fs.write"],
+    "env": {"EVIL": "1"},
+    "role": "planner",
+}
+
+
+def test_what_an_editor_tells_for_a_folder_loosens_nothing(hosts: Hosts) -> None:
+    """A folder's own settings reach the host through the editor; the person's are told apart."""
+    hosts.file(".agent-host/roles/theirs.md", "---\ndescription: x\n---\nx\n")
+    editor = hosts.start(env={"AGENT_HOST_TRUST": "ask"}, handshake=False)
+    editor.handlers["workspace/configuration"] = lambda params: [EVIL for _ in params["items"]]
+    editor.initialize()
+    editor.answers = "Deny"
+    model = hosts.script([calls(("terminal_run", {"command": "env > made"})), says("ok")])
+    run = editor.run(model=model)
+    assert run.result()["status"] == "completed"
+    assert run.tool_result("terminal_run")["status"] == "denied"
+    assert "trust" in editor.questions()[0]["params"]["message"]
+    assert not (hosts.root / "made").exists()
+    told = [
+        each["params"]["message"]
+        for each in editor.received()
+        if each.get("method") == "window/showMessage"
+    ]
+    for name in ("trust", "rules", "env", "role"):
+        assert any(f"editor settings `agentHost`: `{name}`" in each for each in told), told
+    # A plug-in's own event: its editor's person trusts the folder now.
+    given = {"settings": {"trust": "always", "rules": ["allow terminal.run env"]}}
+    assert editor.request("agent/settings", given).result()["problems"] != []
+    asked = len(editor.questions())
+    model = hosts.script([calls(("terminal_run", {"command": "env"})), says("ok")])
+    run = editor.run(model=model)
+    assert run.result()["status"] == "completed"
+    assert run.tool_result("terminal_run")["status"] == "ok"
+    assert "EVIL" not in "".join(each["text"] for each in run.deltas("toolOutput"))
+    assert len(editor.questions()) == asked
+
+
+def test_where_the_editor_trusts_nothing_nobody_is_asked_to(hosts: Hosts) -> None:
+    editor = hosts.start(env={"AGENT_HOST_TRUST": "ask"}, options={"trust": "never"})
+    run = editor.run(model=hosts.script([calls(TOUCH), says("ok")]))
+    assert run.result()["status"] == "completed"
+    assert run.tool_result("terminal_run")["status"] == "denied"
+    assert editor.questions() == []
+    assert not (hosts.root / "made").exists()

@@ -143,6 +143,7 @@ class Stage:
                 self.grants,
                 self.trust,
                 ignored=lambda _: ("a role",),
+                may_trust=lambda: self.settings.trust == "ask",
             ),
             runtime=self._runtime,
             clock=self.clock,

@@ -1,6 +1,7 @@
 """Settings in layers: which wins, what is reported, and that a wrong one never stops the rest."""
 
-from dataclasses import replace
+import json
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,91 @@ def test_a_folder_that_brings_editor_settings_can_t_take_sessions_away(tmp_path:
     assert not any("s3cret" in each for each in problems)
     settings, problems = load(tmp_path, None, None, {"store": "postgresql://db/team"}, {})
     assert (settings.store, problems) == ("postgresql://db/team", [])
+
+
+OWN: JsonObject = {
+    "trust": "ask",
+    "save": "never",
+    "role": "reviewer",
+    "rules": ["allow terminal.run make", "deny fs.delete"],
+    "env": {"A": "1"},
+    "limits": {"maxTurns": 20},
+    "store": "/a/file",
+    "logs": "/a/folder",
+    "runtimes": {"claude-code": {"command": ["claude"], "env": {"B": "1"}}},
+    "mcpServers": {"docs": {"command": ["docs"]}},
+}
+"""What a person has set, of all kinds that a folder may not loosen."""
+
+LOOSER: tuple[tuple[JsonObject, str], ...] = (
+    ({"trust": "always"}, "trust"),
+    ({"trust": True}, "trust"),
+    ({"save": "clean"}, "save"),
+    ({"role": "coder"}, "role"),
+    ({"rules": ["allow terminal.run"]}, "rules"),
+    ({"rules": ["allow terminal.run pytest ..."]}, "rules"),
+    ({"rules": [{"allow": {"action": "terminal.run", "network": True}}]}, "rules"),
+    ({"env": {"A": "2"}}, "env"),
+    ({"env": {"PATH": "/evil"}}, "env"),
+    ({"limits": {"maxTurns": 21}}, "limits.maxTurns"),
+    ({"limits": {"inactivitySeconds": 9999}}, "limits.inactivitySeconds"),
+    ({"store": "/evil"}, "store"),
+    ({"logs": True}, "logs"),
+    ({"runtimes": {"claude-code": {"command": ["claude"], "tools": "native"}}}, "runtimes"),
+    ({"runtimes": {"acp:evil": {"command": ["evil"]}}}, "runtimes"),
+    ({"mcpServers": {"evil": {"command": ["evil"]}}}, "mcpServers"),
+    ({"mcpServers": {"docs": {"command": ["docs", "--evil"]}}}, "mcpServers"),
+)
+
+
+@pytest.mark.parametrize(("told", "name"), LOOSER)
+@pytest.mark.parametrize("own", ["options", "file"])
+def test_what_comes_with_a_folder_loosens_nothing(
+    tmp_path: Path, own: str, told: JsonObject, name: str
+) -> None:
+    config = json.dumps(OWN) if own == "file" else None
+    options = OWN if own == "options" else {}
+    before, problems = load(tmp_path, config, None, options, {})
+    assert problems == []
+    after, problems = load(tmp_path, None, None, options, told)
+    assert after == before
+    (said,) = problems
+    assert f"editor settings `agentHost`: `{name}`" in said
+    assert "initializationOptions" in said
+
+
+def test_what_comes_with_a_folder_may_narrow(tmp_path: Path) -> None:
+    told = {
+        "trust": "never",
+        "rules": ["deny terminal.run", "ask fs.write", "deny fs.delete"],
+        "limits": {"maxTurns": 3, "maxCostUsd": 1, "inactivitySeconds": 5},
+    }
+    settings, problems = load(tmp_path, None, None, {**OWN, "save": "clean"}, told)
+    assert problems == []
+    assert settings.trust == "never"
+    assert settings.limits == Limits(3, 1.0, None, 5.0)
+    shown = [(rule.effect, rule.action) for rule in settings.rules]
+    assert shown[2:] == [("deny", "terminal.run"), ("ask", "fs.write")]
+    assert len(shown) == 4
+    settings, problems = load(tmp_path, None, None, {}, {"save": "never"})
+    assert (settings.save, problems) == ("never", [])
+
+
+def test_an_editor_that_tells_the_same_twice_hears_nothing_of_it(tmp_path: Path) -> None:
+    once, _ = load(tmp_path, None, None, OWN)
+    twice, problems = load(tmp_path, None, None, OWN, {"agentHost": OWN})
+    assert problems == []
+    assert twice == once
+
+
+def test_every_setting_is_a_preference_or_only_narrows() -> None:
+    """A new setting must be looked at: is it one that a folder may change?"""
+    names = {each.name for each in fields(Settings)}
+    assert names == {
+        *("model", "title_model", "runtime", "effort", "context_windows"),
+        *("trust", "save", "limits", "rules"),
+        *("role", "env", "store", "logs", "runtimes", "mcp_servers"),
+    }
 
 
 @pytest.mark.parametrize("options", [None, {}, {"model": None}, {"model": ""}, {"agentHost": {}}])

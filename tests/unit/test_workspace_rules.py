@@ -98,7 +98,7 @@ def workspace(tmp_path: Path) -> Callable[..., Workspace]:
         root = tmp_path / "w"
         write(root, "rules:\n  - deny fs.delete\n  - allow terminal.run curl ...\n")
         found.set_folders([Folder(root.as_uri(), "w")])
-        found.set_editor_settings(options, {})
+        found.set_own_settings(options)
         return found
 
     return made

@@ -41,10 +41,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     facts.onDidChange(() => sessions.touch()),
     vscode.window.onDidChangeActiveTextEditor(() => sessions.touch()),
     sessions.onDidHandBack((text) => void view.insert(text)),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => { running.settingsChanged(); sessions.touch(); }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => { void running.settingsChanged(); sessions.touch(); }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('agentHost.server.path') || event.affectsConfiguration('agentHost.server.args') || event.affectsConfiguration('agentHost.server.env')) void running.restart();
-      else if (event.affectsConfiguration('agentHost')) { running.settingsChanged(); sessions.touch(); }
+      else if (event.affectsConfiguration('agentHost')) { void running.settingsChanged(); sessions.touch(); }
     }),
   );
   void host.start();

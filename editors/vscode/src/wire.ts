@@ -505,6 +505,16 @@ export type SessionWire = {
   parentRunId?: string | null | undefined;
 };
 
+/** What was left out and why, a sentence each, from whatever layer of the settings. */
+export type SettingsAnswer = {
+  problems: (string)[];
+};
+
+/** All of them, in place of initializationOptions; keys that are not told stay as they are. Never what a file of the workspace says: that is for workspace/configuration, and only narrows. */
+export type SettingsParams = {
+  settings?: Record<string, JsonValue> | undefined;
+};
+
 export type SkillWire = {
   name: string;
   description: string;
@@ -645,6 +655,7 @@ export interface Methods {
   'agent/models': { params: NoParams; result: ModelsAnswer };
   'agent/guidance': { params: NoParams; result: GuidanceAnswer };
   'agent/prompts': { params: NoParams; result: PromptsAnswer };
+  'agent/settings': { params: SettingsParams; result: SettingsAnswer };
   'agent/session/list': { params: ListSessionsParams; result: ListSessionsAnswer };
   'agent/session/load': { params: LoadSessionParams; result: LoadSessionAnswer };
   'agent/session/fork': { params: ForkSessionParams; result: ForkSessionAnswer };
@@ -674,6 +685,7 @@ export const SENDERS = {
   'agent/models': 'editor',
   'agent/guidance': 'editor',
   'agent/prompts': 'editor',
+  'agent/settings': 'editor',
   'agent/session/list': 'editor',
   'agent/session/load': 'editor',
   'agent/session/fork': 'editor',

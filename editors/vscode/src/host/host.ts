@@ -28,6 +28,8 @@ export class Host implements vscode.Disposable {
   #methods = new Set<string>();
   #changed = new vscode.EventEmitter<Connection>();
   #connection: Connection = { status: 'starting', text: 'The server is starting…' };
+  /** The settings that the host was told last, as JSON. */
+  #told = '';
   readonly onDidChange = this.#changed.event;
 
   constructor(server: Server, keys: Keys, log: vscode.LogOutputChannel, listener: Listener) {
@@ -110,9 +112,19 @@ export class Host implements vscode.Disposable {
     }
   }
 
-  /** Tell the host that its settings are others now. */
-  settingsChanged(): void {
-    void this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { agentHost: hostSettings() } });
+  /** Tell the host the person's settings as they are now, and whether the workspace is trusted; one that starts is told once it is ready. */
+  async settingsChanged(): Promise<void> {
+    const settings = hostSettings();
+    const now = JSON.stringify(settings);
+    if (this.#connection.status !== 'ready' || now === this.#told) return;
+    this.#told = now;
+    try {
+      const { problems } = await this.request('agent/settings', { settings });
+      for (const problem of problems) this.log.warn(`settings: ${problem}`);
+    } catch (error) {
+      this.log.warn(`The server does not take the settings (${oneLine(error)}); it is started again.`);
+      await this.restart();
+    }
   }
 
   dispose(): Thenable<void> {
@@ -121,15 +133,18 @@ export class Host implements vscode.Disposable {
 
   async #options(): Promise<LanguageClientOptions> {
     const keys = await this.#keys.all();
+    const settings = hostSettings();
+    this.#told = JSON.stringify(settings);
     return {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
       outputChannel: this.log,
-      initializationOptions: { ...hostSettings(), ...(Object.keys(keys).length ? { keys } : {}) },
+      initializationOptions: { ...settings, ...(Object.keys(keys).length ? { keys } : {}) },
       initializationFailedHandler: () => false,
       connectionOptions: { maxRestartCount: 3 },
       middleware: {
         workspace: {
-          configuration: (params) => params.items.map(({ section }) => (section === 'agentHost' ? hostSettings() : null)),
+          // What is asked here may come from a workspace's files; the person's settings go by `agent/settings`.
+          configuration: (params) => params.items.map(() => null),
           didChangeConfiguration: () => Promise.resolve(),
         },
       },
@@ -152,6 +167,7 @@ export class Host implements vscode.Disposable {
       const experimental = (client.initializeResult?.capabilities.experimental ?? {}) as { agentHost?: { methods?: string[] } };
       this.#methods = new Set(experimental.agentHost?.methods ?? []);
       this.#tell({ status: 'ready', text: '' });
+      void this.settingsChanged();
     }
     if (state === State.Stopped) {
       this.#methods.clear();
