@@ -16,6 +16,8 @@ from agent_host.editing.text import split_lines
 
 # The product of the line counts up to which difflib is quick whatever the lines are.
 _SMALL = 250_000
+# So many changed lines in a row become edits of their own each.
+_MOST_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ def text_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     edits: list[TextEdit] = []
     for hunk in hunks(old, new):
         reaches_end = hunk.end == len(old)
+        if _is_line_by_line(hunk) and not reaches_end:
+            # What did not change between the lines is not replaced, so nothing there can be lost.
+            edits += _by_line(old, new, hunk)
+            continue
         back = 1 if reaches_end and hunk.start else 0
         old_text = "".join(old[hunk.start - back : hunk.end])
         new_text = "".join(new[hunk.new_start - back : hunk.new_end])
@@ -209,6 +215,18 @@ def _joined(found: Sequence[Hunk]) -> Iterator[Hunk]:
 
 
 # ---- edits
+
+
+def _is_line_by_line(hunk: Hunk) -> bool:
+    return 1 < hunk.end - hunk.start == hunk.new_end - hunk.new_start <= _MOST_LINES
+
+
+def _by_line(old: Sequence[str], new: Sequence[str], hunk: Hunk) -> Iterator[TextEdit]:
+    for place, new_place in zip(
+        range(hunk.start, hunk.end), range(hunk.new_start, hunk.new_end), strict=True
+    ):
+        if old[place] != new[new_place]:
+            yield _edit(old[place], new[new_place], place, from_end=False)
 
 
 def _edit(old: str, new: str, line: int, *, from_end: bool) -> TextEdit:

@@ -4,6 +4,8 @@ Invariant: a document's text is, character by character, what the editor last to
 never raises. Not here: reading the disk, and changing documents (editor_edits.py).
 """
 
+import math
+import time
 from collections.abc import Callable, Sequence
 
 from agent_host.core.document import Document
@@ -20,7 +22,8 @@ class OpenDocument:
 
     `revision` counts what was told, whatever the versions say. `doubtful` is set when the editor
     addressed a place that the mirror does not have, or saved another text; the next full text
-    clears it, or a save, or a change that leads to the text that was saved (`awaited`).
+    clears it, or a save, or a change that leads to the text that was saved (`awaited`). `told_at`:
+    when the editor last told of a change, by the mirror's clock.
     """
 
     def __init__(self, uri: str, language_id: str, version: int, text: str) -> None:
@@ -32,6 +35,7 @@ class OpenDocument:
         self.revision = 0
         self.doubtful = False
         self.awaited: str | None = None
+        self.told_at = -math.inf
 
     @property
     def text(self) -> str:
@@ -53,8 +57,10 @@ class Documents:
         *,
         encoding: PositionEncoding = "utf-16",
         true_path: Callable[[str], str] = lambda path: path,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.encoding: PositionEncoding = encoding
+        self.clock = clock
         self._true_path = true_path
         self._open: dict[str, OpenDocument] = {}
         self._aliases: dict[str, str] = {}
@@ -109,6 +115,7 @@ class Documents:
         if document is None:
             return
         document.version = version
+        document.told_at = self.clock()
         for change in changes:
             self._change(document, change)
             document.revision += 1

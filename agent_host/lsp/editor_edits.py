@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from agent_host.core.document import BufferEdit, EditOutcome, Position
 from agent_host.core.model import JsonObject
 from agent_host.core.uris import same_key
+from agent_host.editing.diff import text_edits
 from agent_host.editing.merge import merged
 from agent_host.lsp.documents import Documents, OpenDocument
 from agent_host.lsp.editor_flight import Flight, Reply
@@ -20,7 +21,9 @@ from agent_host.lsp.host import Edge, EditorError
 from agent_host.lsp.json_values import is_object, text_in
 
 _MOST_REPAIRS = 5
+_MOST_WAITED = 20.0
 _WARNING = 2
+_TYPING = "the person types all the time, and this editor could lose some of it; try again later"
 _DOUBTFUL = (
     "what the editor told of this document does not fit; it must be saved or reopened there first"
 )
@@ -59,6 +62,10 @@ class Edits:
             return EditOutcome("stale", document.text, "the text has changed meanwhile"), None
         if edit.before == edit.after:
             return EditOutcome("applied", document.text), None
+        if not await self._is_quiet(edit):
+            return EditOutcome("refused", document.text, _TYPING), None
+        if document.text != edit.before:
+            return EditOutcome("stale", document.text, "the text has changed meanwhile"), None
         encoding = self._documents.encoding
         edits = wire_edits(document.buffer, edit.before, edit.after, encoding)
         apart = self._may_misplace(document)
@@ -68,6 +75,27 @@ class Edits:
             return await flight.outcome(reply), flight.text_without
         finally:
             flight.end()
+
+    async def _is_quiet(self, edit: BufferEdit) -> bool:
+        """Wait for a moment in which nobody types, where text could be lost else."""
+        seconds = self._traits.quiet_seconds
+        edits = text_edits(edit.before, edit.after) if seconds else ()
+        removes = any(each.range.start != each.range.end for each in edits)
+        if not removes:
+            return True
+        try:
+            async with asyncio.timeout(_MOST_WAITED):
+                # It is time itself that is waited for.
+                while (left := self._unquiet(edit.uri, seconds)) > 0:  # noqa: ASYNC110
+                    await asyncio.sleep(left)
+        except TimeoutError:
+            return False
+        return True
+
+    def _unquiet(self, uri: str, seconds: float) -> float:
+        """How long it takes yet until nothing was told of the document for so long."""
+        document = self._documents.find(uri)
+        return 0.0 if document is None else document.told_at + seconds - self._documents.clock()
 
     async def _take_back(self, edit: BufferEdit, outcome: EditOutcome, without: str) -> EditOutcome:
         """Take a misplaced edit back, so that nothing is lost of what the person typed."""

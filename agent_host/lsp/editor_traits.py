@@ -17,8 +17,9 @@ class Traits:
 
     `checks_versions`: an edit for another version than the present one is not applied.
     `moves`: which open documents go along when it moves files: all, none, or those that hold no
-    unsaved text. `question_seconds` None: a question may stay open for ever, since closing it
-    answers it.
+    unsaved text. `quiet_seconds`: so long nothing must have been told before text is replaced,
+    since what is typed is told late, and an edit of an older text is made all the same.
+    `question_seconds` None: a question may stay open for ever, since closing it answers it.
     """
 
     asks_by: Literal["agent/ask", "window/showMessageRequest"] | None
@@ -30,6 +31,7 @@ class Traits:
     diagnoses: bool
     moves: Literal["all", "clean", "none"]
     edit_seconds: float = 10.0
+    quiet_seconds: float = 0.0
     question_seconds: float | None = None
 
 
@@ -61,11 +63,13 @@ def traits_of(client: ClientInfo) -> Traits:
             )
         case "vim-lsp" | "Vim":
             # vim-lsp and yegappan/lsp answer questions and take versioned edits, both undeclared;
-            # a stale edit is applied all the same.
+            # a stale edit is applied all the same. vim-lsp tells of what is typed up to 1.3 s
+            # later, in one change with a stale edit, so that what that removed is never known.
             seen = replace(
                 traits,
                 asks_by=traits.asks_by or "window/showMessageRequest",
                 takes_document_changes=True,
+                quiet_seconds=1.3 if client.name == "vim-lsp" else 0.0,
             )
         case "Kate":
             # 22.12 declares no workspace at all but applies edits, stale ones too; it answers

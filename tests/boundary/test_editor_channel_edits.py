@@ -354,7 +354,6 @@ def keys() -> Iterator[str]:
     yield from map(chr, range(0x4E00, 0x9000))
 
 
-UNKNOWABLE = [habits for habits in BLIND if habits.tells == "merged"]
 MARKS = [chr(0xE000 + number) for number in range(200)]
 TYPED = "typed: "
 
@@ -396,11 +395,7 @@ def test_two_hundred_edits_while_somebody_types(habits: Habits, removes: bool, t
         await typing
         await editor.settled()
         text = editor.text(URI)
-        # vim-lsp applies a stale edit and tells of it, together with the typing before it, after
-        # almost a second: what the edit removed is unknown then, and the person is told to undo.
-        is_warned = "window/showMessage" in [method for method, _ in editor.notified]
-        if not (removes and habits in UNKNOWABLE and is_warned):
-            assert [char for char in text if char in set(typed)] == typed, "a keystroke was lost"
+        assert [char for char in text if char in set(typed)] == typed, "a keystroke was lost"
         for number, verdict in verdicts.items():
             if verdict == "stale":
                 assert MARKS[number] not in text, f"edit {number} is there"
@@ -409,6 +404,46 @@ def test_two_hundred_edits_while_somebody_types(habits: Habits, removes: bool, t
         assert "applied" in verdicts.values()
 
     play(habits, story, tmp_path)
+
+
+VIM_LSP = next(habits for habits in EDITORS if "vim-lsp" in habits.fixture)
+
+
+def test_where_typing_is_told_late_text_is_replaced_in_a_quiet_moment_only(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        loop = asyncio.get_running_loop()
+        editor.open(URI, TEXT)
+        editor.type(URI, 0, "x")
+        await editor.settled()
+        told, text = loop.time(), editor.text(URI)
+        inserted = an_edit(text, "line 9 ", "NEW line 9 ")
+        assert (await port.apply(inserted)).status == "applied"
+        told = loop.time()
+        replaced = an_edit(inserted.after, "line 9 ", "LINE 9 ")
+        assert (await port.apply(replaced)).status == "applied"
+        assert loop.time() - told > 1.3
+
+    play(VIM_LSP, story, tmp_path)
+
+
+def test_somebody_who_never_stops_typing_there_is_not_disturbed(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, port: LspEditor) -> None:
+        async def types() -> None:
+            for _ in range(60):
+                editor.type(URI, 0, "x")
+                await asyncio.sleep(0.5)
+
+        editor.open(URI, TEXT)
+        editor.type(URI, 0, "x")
+        await editor.settled()
+        edit = an_edit(editor.text(URI), "line 9 ", "LINE 9 ")
+        typing = editor.tasks.create_task(types())
+        outcome = await port.apply(edit)
+        assert (outcome.status, editor.asked) == ("refused", [])
+        assert "types all the time" in (outcome.reason or "")
+        await typing
+
+    play(VIM_LSP, story, tmp_path)
 
 
 # ---- size and golden text

@@ -43,7 +43,7 @@ class SimulatedEditor:
     def __init__(self, habits: Habits, tasks: asyncio.TaskGroup) -> None:
         self.habits = habits
         self.tasks = tasks
-        self.documents = Documents(encoding=habits.encoding)
+        self.documents = Documents(encoding=habits.encoding, clock=asyncio.get_running_loop().time)
         self.buffers: dict[str, Buffer] = {}
         self.answers: dict[str, Answer] = {}
         self.asked: list[tuple[str, dict[str, object]]] = []

@@ -125,3 +125,13 @@ def test_lines_are_those_of_the_editor() -> None:
         "f\r",
         "g",
     ]
+
+
+def test_lines_that_changed_in_a_row_are_edited_apart() -> None:
+    before = "def old(a):\n    return old(a)  # same\nend\n"
+    edits = text_edits(before, before.replace("old", "new"))
+    spans = [(each.range.start, each.range.end, each.text) for each in edits]
+    assert spans == [
+        (Position(0, 4), Position(0, 7), "new"),
+        (Position(1, 11), Position(1, 14), "new"),
+    ]
