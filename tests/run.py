@@ -32,6 +32,8 @@ CLIS = ROOT / "tests" / "clis"
 SECONDS = 1800
 """No command may take longer."""
 
+EMACS = 30
+
 COUNT = re.compile(
     r"\d+ (passed|failed|errors?|skipped)\b.* in \d|^\S (tests|pass|fail|skipped) \d"
 )
@@ -217,9 +219,43 @@ def install() -> list[str]:
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
         run(*apt, "update", "-q")
         run(*apt, "install", "-qy", "--no-install-recommends", *missing)
+    install_emacs()
     for folder in (NODE_TESTS, EXTENSION, WINDOW, CLIS):
         install_node(folder)
     return []
+
+
+def install_emacs() -> None:
+    """Emacs 30 or newer; a Debian that is older has it among its backports."""
+    if emacs_version() >= EMACS:
+        return
+    apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
+    get = ["install", "-qy", "--no-install-recommends"]
+    release = dict(
+        line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if line
+    )
+    if release.get("VERSION_CODENAME") != "bookworm":
+        run(*apt, *get, "emacs-nox")
+    else:
+        with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
+            listed = Path(name) / "backports.list"
+            sources = "".join(p.read_text() for p in Path("/etc/apt").rglob("*.sources"))
+            uri = re.search(r"^URIs:\s*(\S+)", sources, re.MULTILINE)
+            place = uri[1] if uri else "http://deb.debian.org/debian"
+            key = "/usr/share/keyrings/debian-archive-keyring.gpg"
+            listed.write_text(f"deb [signed-by={key}] {place} bookworm-backports main\n")
+            only = ["-o", f"Dir::Etc::sourcelist={listed}"]
+            run(*apt, *only, "-o", "APT::Get::List-Cleanup=0", "update", "-q")
+            run(*apt, *only, *get, "-t", "bookworm-backports", "emacs-nox")
+    if emacs_version() < EMACS:
+        raise Failed(f"Emacs {EMACS} or newer is needed")
+
+
+def emacs_version() -> int:
+    if shutil.which("emacs") is None:
+        return 0
+    said = subprocess.run(["emacs", "--version"], capture_output=True, text=True, check=True)
+    return int(re.search(r"Emacs (\d+)", said.stdout)[1])
 
 
 def install_node(folder: Path) -> None:

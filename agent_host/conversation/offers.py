@@ -39,6 +39,8 @@ def in_conversation(
 ) -> tuple[Offer, ...]:
     """What a conversation document offers, top to bottom. `run_id` is the run that goes on."""
     found: list[Offer] = []
+    if run_id is not None and conversation.answer(run_id) is None:
+        found += _of_run(run_id, questions, 0, 0)  # not written yet, or deleted by the person
     for entry in conversation.entries:
         if entry.speaker == "agent":
             found += _of_answer(entry, conversation, run_id, questions)
@@ -104,10 +106,14 @@ def _of_answer(
             yield Offer("Undo its changes", "agentHost.revert", arguments, entry.line)
         return
     if entry is conversation.answer(run_id):
-        yield stop(run_id, entry.line)
-        yield from about_questions(
-            [each for each in questions if each.run_id == run_id], entry.last_line
-        )
+        yield from _of_run(run_id, questions, entry.line, entry.last_line)
+
+
+def _of_run(
+    run_id: str, questions: Sequence[Question], line: int, last_line: int
+) -> Iterator[Offer]:
+    yield stop(run_id, line)
+    yield from about_questions([each for each in questions if each.run_id == run_id], last_line)
 
 
 def _of_prompt(

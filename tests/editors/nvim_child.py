@@ -60,8 +60,8 @@ class Neovim:
 
     def text(self, path: Path) -> str:
         """What the buffer of a file holds."""
-        code = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, false), '\\n')"
-        return self.lua(code, str(path))
+        lines = "vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, false)"
+        return self.lua(f"return table.concat({lines}, '\\n')", str(path))
 
     def wait(self, is_true: Callable[[], object], what: str) -> None:
         """Look again and again until it is true."""

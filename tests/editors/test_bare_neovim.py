@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ Begin = Callable[..., AbstractContextManager[Neovim]]
 @pytest.fixture
 def begin(job: Job, tmp_path: Path) -> Begin:
     """Starts Neovim on a document of the workspace, with a model that takes these turns."""
-    snippet = re.search(r"^```lua\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    snippet = re.search(r"^```lua\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     assert snippet is not None
     init = tmp_path / "init.lua"
     init.write_text(snippet[1])
@@ -97,7 +97,8 @@ def test_a_prompt_is_answered_in_the_document_while_its_person_goes_on_typing(
         text = editor.text(talk)
         assert " ".join(WORDS) in text
         assert text.endswith("## You\nMeanwhile I go on typing.")
-        assert "> +name = 'agent'\n>  typed = 1\n> ```\n> Allow once\n> changed tidy.py (+1 -1)\n" in text
+        assert "> +name = 'agent'\n>  typed = 1\n> ```\n> Allow once\n" in text
+        assert "> changed tidy.py (+1 -1)\n" in text
         assert editor.text(job.file) == "name = 'agent'\ntyped = 1"
         editor.keys("<Esc>:buffer tidy.py<CR>u")
         editor.wait_text(job.file, f"{DISK}typed = 1")
