@@ -68,6 +68,8 @@ def _refusal(model: type[BaseModel], error: ValidationError) -> InvalidRequest:
     if first["type"] == "extra_forbidden":
         return InvalidRequest(f"{path}: there is no such key.", field=path)
     reason = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "too_long" and isinstance(error.errors()[0]["input"], str):
+        reason = reason.replace("items after validation", "characters")
     return InvalidRequest(f"{path or 'params'}: {reason}.", field=path)
 
 

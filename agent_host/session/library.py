@@ -19,6 +19,7 @@ from agent_host.core.records import (
     SessionStore,
 )
 from agent_host.session.follows import Follows
+from agent_host.session.heading import one_line
 from agent_host.session.legacy import left_open
 from agent_host.session.manager import SessionManager
 from agent_host.session.revert import Reverted, Reverter
@@ -73,9 +74,10 @@ class Library:
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give it a title that no other way of naming replaces."""
-        if not title.strip():
+        line = one_line(title).strip()
+        if not line:
             raise InvalidRequest("`title` must say something.", field="title")
-        await self.store.rename(session_id, title.strip())
+        await self.store.rename(session_id, line)
 
     async def delete(self, session_id: str) -> None:
         """Remove it with everything of it; raises SessionBusy while it has a run."""

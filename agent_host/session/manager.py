@@ -15,8 +15,6 @@ from agent_host.core.actions import CallAgent
 from agent_host.core.errors import (
     AgentHostError,
     InvalidRequest,
-    RunNotFound,
-    SessionNotFound,
     ShuttingDown,
 )
 from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
@@ -84,11 +82,13 @@ class SessionManager:
         """
         if run_id is not None:
             if run_id not in self._tickets:
-                raise RunNotFound(f"There is no run {run_id!r}; it was never started here.")
+                await self._tenure.over(run_id)
+                return Stopped(())
             return await self._stop((self._tickets[run_id],))
         if session_id is not None:
             if session_id not in self._sessions:
-                raise SessionNotFound(f"There is no session {session_id!r} in this host.")
+                await self._tenure.idle(session_id)
+                return Stopped(())
             current = self._sessions[session_id].current
             return await self._stop((current,) if current else ())
         return await self._stop(self._open())
@@ -149,10 +149,13 @@ class SessionManager:
     # ---- starting
 
     async def _last_words(self, session_id: str | None) -> None:
-        """Who has heard a run's `ended` may go on at once, though its session is freed later."""
+        """Who has heard a run's `ended` may go on at once, though its session is freed later; so
+        may who has stopped it.
+        """
         session = self._sessions.get(session_id or "")
-        if session is not None and session.current is not None and session.current.ended:
-            await asyncio.wait((session.current.outcome,))
+        current = session.current if session is not None else None
+        if current is not None and (current.ended or current.stopping):
+            await asyncio.wait((current.outcome,))
 
     def _start(self, request: RunRequest) -> Ticket:
         """Reserve the session before anything is awaited, so that two requests can't race."""

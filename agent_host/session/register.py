@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from agent_host.core.model import PromptPart, TextPart
 from agent_host.core.records import RunRecord, SessionRecord
+from agent_host.session.heading import heading
 from agent_host.session.plan import Plan
 from agent_host.session.session import Session
 from agent_host.session.staff import Staff
-
-MAX_TITLE = 80
 
 
 def register(session: Session, plan: Plan, staff: Staff) -> None:
@@ -48,6 +47,4 @@ def register(session: Session, plan: Plan, staff: Staff) -> None:
 
 def _title(prompt: Sequence[PromptPart]) -> str:
     """The first words of a prompt."""
-    text = " ".join(part.text for part in prompt if isinstance(part, TextPart))
-    words = " ".join(text.split())
-    return words if len(words) <= MAX_TITLE else f"{words[: MAX_TITLE - 1]}…"
+    return heading(" ".join(part.text for part in prompt if isinstance(part, TextPart)))

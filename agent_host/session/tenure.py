@@ -6,7 +6,7 @@ here: how hosts are told apart and which of them lives (the store).
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from agent_host.core.errors import (
     StoreFailed,
 )
 from agent_host.core.model import RunResult
-from agent_host.core.records import SessionStore
+from agent_host.core.records import RunRecord, SessionStore
 from agent_host.session.session import Session
 
 SETTLE_SECONDS = 1.0
@@ -99,6 +99,24 @@ class Tenure:
             reason=run.reason,
         )
 
+    async def over(self, run_id: str) -> None:
+        """Raises unless that run, which is none of this host's, has ended: RunNotFound for one
+        that nobody knows, SessionBusy for one that goes on elsewhere.
+        """
+        try:
+            run = await self.store.run(run_id)
+        except (RunNotFound, StoreFailed):
+            raise RunNotFound(f"There is no run {run_id!r}; it was never started.") from None
+        _refuse_going_on((run,))
+
+    async def idle(self, session_id: str) -> None:
+        """The same for all runs of a session that is none of this host's."""
+        try:
+            runs = await self.store.runs(session_id)
+        except (SessionNotFound, StoreFailed):
+            raise SessionNotFound(f"There is no session {session_id!r}.") from None
+        _refuse_going_on(runs)
+
     async def kept(self) -> None:
         """Returns once all that was queued is stored, or after a moment."""
         with contextlib.suppress(TimeoutError):
@@ -118,3 +136,14 @@ class Tenure:
             yield
         finally:
             await self.let_go(session_id)
+
+
+def _refuse_going_on(runs: Sequence[RunRecord]) -> None:
+    for run in runs:
+        if run.status == "running":
+            raise SessionBusy(
+                "It runs in another editor: stop it there.",
+                sessionId=run.session_id,
+                runId=run.run_id,
+                elsewhere=True,
+            )

@@ -22,12 +22,12 @@ from agent_host.core.model import (
 from agent_host.core.permission import Decision
 from agent_host.core.ports import Runtime, RuntimeRequest
 from agent_host.core.records import SessionStore
+from agent_host.session.heading import heading
 from agent_host.session.run import Plan
 
 log = logging.getLogger(__name__)
 
 SECONDS = 30.0
-MAX_TITLE = 80
 MOST_OF_PROMPT, MOST_OF_ANSWER = 2000, 1000
 OFF = "none"
 """In place of a model: titles are made of prompts only."""
@@ -89,8 +89,7 @@ def _request(plan: Plan, result: RunResult, model: str) -> RuntimeRequest:
 
 def _cleaned(answer: str) -> str:
     line = next((line for line in answer.splitlines() if line.strip()), "")
-    title = " ".join(line.split()).strip("\"'`*#“”«» ").rstrip(".")
-    return title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
+    return heading(line.strip("\"'`*#“”«» ").rstrip("."))
 
 
 class _Quiet:

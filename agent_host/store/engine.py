@@ -31,9 +31,11 @@ _PRAGMAS = (
     "PRAGMA journal_size_limit = 67108864",
 )
 
-_LOCKED = ("another program keeps it locked", True)
-_FULL = ("the disk is full", True)
-_READ_ONLY = ("it may not be written to", False)
+_ELSEWHERE = "set `store` to another one"
+_AWAY = "move it away (`agent-host doctor` tells where it is) and a new one is made"
+_LOCKED = ("another program keeps it locked: end that program", True)
+_FULL = ("the disk is full: make room", True)
+_READ_ONLY = (f"its file or folder may not be written to: make it writable, or {_ELSEWHERE}", False)
 _LOST = ("the connection to the database was lost", True)
 
 _REASONS = {
@@ -42,9 +44,9 @@ _REASONS = {
     "SQLITE_FULL": _FULL,
     "SQLITE_READONLY": _READ_ONLY,
     "SQLITE_IOERR": ("the disk reported an error", True),
-    "SQLITE_CORRUPT": ("its file is damaged", False),
-    "SQLITE_NOTADB": ("its file is not a database", False),
-    "SQLITE_CANTOPEN": ("its file can't be opened", False),
+    "SQLITE_CORRUPT": (f"its file is damaged: {_AWAY}", False),
+    "SQLITE_NOTADB": (f"its file is not a database: {_AWAY}", False),
+    "SQLITE_CANTOPEN": (f"its file can't be opened: look at its folder, or {_ELSEWHERE}", False),
     "08": _LOST,
     "57P": _LOST,
     "40": ("the database is busy", True),
@@ -122,7 +124,8 @@ def translated(*, code_unavailable: bool = False) -> Generator[None, None, None]
         name = type(error).__name__
         raise DatabaseFailed(f"the database failed ({name})", passing=False, code=code) from error
     except OSError as error:
-        reason = error.strerror or type(error).__name__
+        why = error.strerror or type(error).__name__
+        reason = f"its place can't be used ({why}): look at it, or {_ELSEWHERE}"
         raise DatabaseFailed(reason, passing=False, code=code) from error
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.actions import Command, CommandResult
-from agent_host.core.errors import RunNotFound, SessionNotFound, ShuttingDown
+from agent_host.core.errors import RunNotFound, SessionBusy, SessionNotFound, ShuttingDown
 from agent_host.core.events import Answered, Ended, ToolFinished
 from agent_host.core.model import TextPart
 from agent_host.core.permission import Answer, Question
@@ -185,6 +185,37 @@ async def test_unknown_ids_are_named(tmp_path: Path) -> None:
         with pytest.raises(SessionNotFound, match="nope"):
             await host.manager.stop(session_id="nope")
         assert await host.manager.stop() == Stopped(())
+
+
+async def test_whoever_stops_a_run_can_send_the_next_prompt_at_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
+        host.editor.choose = never
+        tasks.create_task(host.run(tool("fs_write", path="a", text="x"), session_id="s"))
+        await host.editor.until(lambda: bool(host.editor.questions))
+        stops = [tasks.create_task(host.manager.stop(session_id="s")) for _ in range(2)]
+        await asyncio.sleep(0)
+        host.plays(answering("Done.")[0])
+        assert (await host.manager.run(asked(session_id="s"))).status == "completed"
+        assert (await stops[0]).run_ids == (await stops[1]).run_ids != ()
+
+
+async def test_what_another_host_runs_is_stopped_there(tmp_path: Path) -> None:
+    async with (
+        stage(tmp_path / "1") as one,
+        stage(tmp_path / "2", shelf=one.shelf, name="y") as two,
+        asyncio.TaskGroup() as tasks,
+    ):
+        one.editor.choose = never
+        request = asked(session_id="s", run_id="r")
+        one.plays(answering("Done.", tool("fs_write", path="a", text="x"))[0])
+        tasks.create_task(one.manager.run(request))
+        await one.editor.until(lambda: bool(one.editor.questions))
+        for which in ({"run_id": "r"}, {"session_id": "s"}):
+            with pytest.raises(SessionBusy, match="another editor"):
+                await two.manager.stop(**which)
+        await one.manager.stop()
+        for which in ({"run_id": "r"}, {"session_id": "s"}):
+            assert await two.manager.stop(**which) == Stopped(())
 
 
 async def test_closing_stops_everything_and_takes_nothing_more(tmp_path: Path) -> None:
