@@ -140,6 +140,13 @@ def trouble_of_page(vendor: Vendor, config: ProviderConfig, page: str) -> Troubl
     )
 
 
+def without_key(text: str, config: ProviderConfig) -> str:
+    """Words of a vendor without the key, or what looks like one, should the vendor repeat it."""
+    if config.key:
+        text = text.replace(config.key, "***")
+    return re.sub(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}", "***", text)
+
+
 def is_page(said: str) -> bool:
     """Whether it is a web page."""
     return _PAGE.search(said) is not None
@@ -232,8 +239,5 @@ def _said(message: str, config: ProviderConfig) -> str:
     if is_page(message):
         title = re.search(r"<title[^>]*>(.*?)</title", message, re.IGNORECASE | re.DOTALL)
         message = html.unescape(title[1]) if title else ""
-    text = " ".join(message.split()).rstrip(".")
-    if config.key:
-        text = text.replace(config.key, "***")
-    text = re.sub(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}", "***", text)
+    text = without_key(" ".join(message.split()).rstrip("."), config)
     return f" ({text[:300]})" if text else ""

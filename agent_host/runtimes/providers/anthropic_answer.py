@@ -18,6 +18,7 @@ from agent_host.runtimes.trouble import (
     too_long,
     trouble_of_status,
     trouble_of_stream,
+    without_key,
 )
 
 ANTHROPIC = Vendor("Anthropic", ("ANTHROPIC_API_KEY",))
@@ -102,7 +103,8 @@ class AnthropicAnswer:
         kept = tuple(item for item in items if item is not None)
         if self._stop == "tool_use" and not any(isinstance(item, Called) for item in kept):
             raise trouble_of_stream(ANTHROPIC, "the call that it announced is missing")
-        return ModelAnswer(kept, _FINISHES[self._stop], self._detail)
+        detail = without_key(self._detail, self._config) if self._detail else None
+        return ModelAnswer(kept, _FINISHES[self._stop], detail)
 
     def _item(self, block: _Block) -> Item | None:
         said = "".join(block.pieces)

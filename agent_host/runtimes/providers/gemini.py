@@ -38,6 +38,7 @@ from agent_host.runtimes.trouble import (
     trouble_of_status,
     trouble_of_stream,
     understood,
+    without_key,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class GeminiProvider:
                 response_mime_type=None if schema is None else "application/json",
             ),
         )
-        reader = _Reader(ask, emit)
+        reader = _Reader(ask, emit, self._config)
         chunks = cast("AsyncGenerator[types.GenerateContentResponse]", stream)
         with understood(_VENDOR):
             async with aclosing(chunks):
@@ -250,8 +251,9 @@ def _declaration(spec: ToolSpec) -> types.FunctionDeclaration:
 class _Reader:
     """Builds the answer from the stream's chunks."""
 
-    def __init__(self, ask: ModelAsk, emit: Emit) -> None:
+    def __init__(self, ask: ModelAsk, emit: Emit, config: ProviderConfig) -> None:
         self._ask = ask
+        self._config = config
         self._emit = emit
         self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
         self._items: list[Item] = []
@@ -276,6 +278,7 @@ class _Reader:
 
     def answer(self) -> ModelAnswer:
         items = tuple(self._items)
+        self._detail = without_key(self._detail, self._config) if self._detail else None
         if self._blocked:
             return ModelAnswer(items, "refused", self._detail)
         ended = self._ended

@@ -9,7 +9,7 @@ from agent_host.runtimes.conversation import AgentSaid, Called, Item, Opaque, Re
 from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk
 from agent_host.runtimes.providers.openai_errors import trouble_of_event
 from agent_host.runtimes.server_events import entries, inner, number, text
-from agent_host.runtimes.trouble import Vendor, trouble_of_stream
+from agent_host.runtimes.trouble import Vendor, trouble_of_stream, without_key
 
 OPENAI = Vendor("OpenAI", ("OPENAI_API_KEY",))
 
@@ -73,7 +73,7 @@ class ResponsesAnswer:
         said = "".join(text(part, "text") for part in parts if part.get("type") == "output_text")
         refusals = [text(part, "refusal") for part in parts if part.get("type") == "refusal"]
         if refusals:
-            self._refusal = "".join(refusals)
+            self._refusal = without_key("".join(refusals), self._config)
         if said:
             kept = {name: item[name] for name in ("id", "phase") if item.get(name)}
             self._items.append(AgentSaid(said, opaque=self._opaque(**kept) if kept else None))
