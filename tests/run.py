@@ -119,7 +119,14 @@ def editors_step() -> list[str]:
     """real editors and clients: Neovim, vscode-jsonrpc on Node, VS Code and its extension"""
     test = NODE_TESTS / "host.test.mjs"
     client = counted("node", "--test", "--test-reporter=spec", test)
-    return pytest("tests/editors") + client + extension() + window("host") + window("person")
+    return (
+        pytest("tests/editors")
+        + client
+        + extension()
+        + window("page")
+        + window("host")
+        + window("person")
+    )
 
 
 def extension() -> list[str]:

@@ -1,10 +1,12 @@
 // Mentions, diffs, the search for the server, and what the page may say.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { diffCounts, diffLines, patched, reversed } from '../src/core/diff.ts';
+import { diffCounts, diffLines, filesOf, patched, reversed } from '../src/core/diff.ts';
 import { findServer, type Places } from '../src/core/finding.ts';
+import { highlight } from '../src/core/highlight.ts';
 import { mentions, typing, written } from '../src/core/mentions.ts';
 import { fromPage } from '../src/core/protocol.ts';
+import { tokens, usageText } from '../src/core/usage.ts';
 
 test('what a prompt mentions', () => {
   const path = (name: string, lines: { first: number; last: number } | null = null) => ({ kind: 'file', path: name, lines });
@@ -12,6 +14,7 @@ test('what a prompt mentions', () => {
     ['mend @src/a.ts please', [path('src/a.ts')]],
     ['@src/a.ts:3 and @src/a.ts:3-9, (@b.ts)', [path('src/a.ts', { first: 3, last: 3 }), path('src/a.ts', { first: 3, last: 9 }), path('b.ts')]],
     ['@"with space.md:2" and @selection, @problems.', [path('with space.md', { first: 2, last: 2 }), { kind: 'selection' }, { kind: 'problems' }]],
+    ['mend @src/a.ts: it fails', [path('src/a.ts')]],
     ['me@example.org, @ alone, a@b', []],
     ['@a.ts @a.ts', [path('a.ts')]],
     ['@a.ts:9-3 @a.ts:0', [path('a.ts', { first: 9, last: 9 }), path('a.ts', { first: 1, last: 1 })]],
@@ -54,6 +57,29 @@ test('a deleted line that looks like the head of a file is a deleted line', () =
   assert.deepEqual(diffCounts(DIFF), { added: 2, deleted: 1 });
 });
 
+test('a diff of several files is one for each, with what became of it', () => {
+  const created = '--- /dev/null\n+++ b/dir/new.py\n@@ -0,0 +1,2 @@\n+a\n+--- a/x\n';
+  const deleted = '--- a/old.py\n+++ /dev/null\n@@ -1,1 +0,0 @@\n--- b\n';
+  assert.deepEqual(filesOf(DIFF + created + deleted), [
+    { name: 'x', kind: 'change', diff: DIFF }, { name: 'dir/new.py', kind: 'create', diff: created }, { name: 'old.py', kind: 'delete', diff: deleted }]);
+  assert.deepEqual(filesOf(''), []);
+});
+
+test('colours never change the code, whatever it is', () => {
+  const codes = ['x = "a # b" # c\n', "it's", '/* open', '"open\nnext', '`a\n${b}`', '// c\nint x = 0x1F; // d', "'''doc\n'''", '--[[ a ]] local x', 'url(http://a)', '\\', '"\\', '#', 'größe = 1', '"'.repeat(50_000), '/*'.repeat(30_000), '#'.repeat(30_000), 'a'.repeat(39_000)];
+  for (const code of codes) for (const language of ['py', 'ts', 'c', 'sh', 'json', 'sql', 'lua', 'css', 'nothing']) assert.equal(highlight(code, language).map(({ text }) => text).join(''), code);
+  const kinds = (code: string, language: string): string[] => highlight(code, language).filter(({ kind }) => kind !== 'plain').map(({ kind, text }) => `${kind} ${text}`);
+  assert.deepEqual(kinds('def f(x): return "a" + str(1)  # end', 'python'), ['word def', 'name f', 'word return', 'string "a"', 'name str', 'number 1', 'comment # end']);
+  assert.deepEqual(kinds('SELECT a FROM b -- c', 'sql'), ['word SELECT', 'word FROM', 'comment -- c']);
+});
+
+test('tokens and money', () => {
+  assert.deepEqual([999, 1200, 9999, 10_400].map(tokens), ['999', '1.2k', '10.0k', '10k']);
+  const usage = { requests: 1, inputTokens: 1200, outputTokens: 34, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  assert.equal(usageText(usage), '1.2k in · 34 out');
+  assert.equal(usageText({ ...usage, costUsd: 0.0123 }), '1.2k in · 34 out · $0.0123');
+});
+
 function places(change: Partial<Places>, ...existing: string[]): Places {
   return { setting: '', settingArgs: [], managed: '/storage/server/bin/agent-host', path: ['/usr/bin', 'relative', ''], home: '/home/me', windows: false, exists: (path) => existing.includes(path), ...change };
 }
@@ -79,7 +105,7 @@ test('a server that is not found is told with what to do, and a wrong setting is
 
 test('what the page says is looked at before it is believed', () => {
   assert.deepEqual(fromPage({ type: 'send', text: 'a', when: 'now' }), { type: 'send', text: 'a', when: 'now' });
-  for (const value of [null, 'x', {}, { type: 'eval' }, { type: 'send', text: 1 }, { type: 'answer', optionId: {} }, { type: 'answer', accepted: [1] }, { type: 'link', href: [] }]) {
+  for (const value of [null, 'x', {}, { type: 'eval' }, { type: 'send', text: 1 }, { type: 'answer', optionId: {} }, { type: 'answer', accepted: [1] }, { type: 'link', href: [] }, { type: 'command', command: 'workbench.action.closeFolder' }, { type: 'revert', runId: 'r' }, { type: 'revert', runId: 'r', uris: [1] }]) {
     assert.equal(fromPage(value), null);
   }
 });

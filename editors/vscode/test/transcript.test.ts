@@ -133,3 +133,19 @@ test('a kind of delta from a newer server does no harm', () => {
   const run = new Run().delta({ kind: 'hologram' } as unknown as Delta).delta({ kind: 'text', text: 'a' });
   assert.equal(run.transcript.items.length, 1);
 });
+
+test('what a run changed, and why it failed, stand at its end; what never began has a note', () => {
+  const run = new Run();
+  run.delta({ kind: 'toolCall', callId: 'c', name: 'fs_edit', title: 'Edit', risk: 'low', arguments: {} })
+    .delta({ kind: 'edit', callId: 'c', uri: 'file:///w/a', diff: '', state: 'applied' })
+    .delta({ kind: 'edit', callId: 'c', uri: 'file:///w/b', diff: '', state: 'proposed' })
+    .delta({ kind: 'compacted', why: 'full', before: 100, after: 10, summary: 'S' })
+    .delta({ kind: 'diff', text: 'D', omitted: [{ uri: 'file:///w/c', reason: 'large' }] })
+    .delta({ kind: 'ended', status: 'failed', reason: 'No.' });
+  run.step({ step: 'failure', runId: 'r', error: { error: 'No.', code: 'overloaded' } }).step({ step: 'failure', runId: 'other', error: { error: 'No key.', code: 'no_api_key' } });
+  const changes = run.item('changes');
+  assert.deepEqual([changes.text, changes.edits, changes.omitted.length], ['D', ['file:///w/a'], 1]);
+  assert.equal(run.item('compacted').summary, 'S');
+  assert.deepEqual(run.item('end').failure, { error: 'No.', code: 'overloaded' });
+  assert.deepEqual([run.item('note').code, run.item('note').runId], ['no_api_key', 'other']);
+});

@@ -62,8 +62,8 @@ export class Empty {
     const some = (count: number, one: string, more: string): string => (count ? `${count} ${count === 1 ? one : more}` : '');
     const said = [some(instructions, 'AGENTS.md', 'AGENTS.md files'), some(skills, 'skill', 'skills'), some(prompts, 'prompt file', 'prompt files')].filter(Boolean).join(', ');
     if (!said && !problems) return null;
-    const row = labelled(problems ? 'warning' : 'skill', said ? `Used here: ${said}` : 'Guidance', 'link', () => this.#post({ type: 'command', command: 'guidance' }), 'Show the instructions, skills and prompts that count here');
-    if (problems) row.append(el('span', 'bad', {}, `, ${some(problems, 'problem', 'problems')}`));
-    return el('div', 'guidance', {}, row);
+    const bad = problems ? `${said ? ', ' : ''}${some(problems, 'problem', 'problems')}` : '';
+    const row = labelled(problems ? 'warning' : 'skill', `Used here: ${said}${bad}`, 'link', () => this.#post({ type: 'command', command: 'guidance' }), 'Show the instructions, skills and prompts that count here');
+    return el('div', `guidance ${problems ? 'bad' : ''}`, {}, row);
   }
 }

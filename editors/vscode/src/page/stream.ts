@@ -56,7 +56,12 @@ export class MarkdownStream {
     let cut = stableCut(text, this.#cut);
     if (text.length - cut > LONGEST_TAIL && !/^ {0,3}(`{3}|~{3})/m.test(text.slice(cut))) cut = Math.max(cut, text.lastIndexOf(' ', text.length - LONGEST_TAIL / 2) + 1);
     if (cut <= this.#cut) return;
-    for (const block of parse(text.slice(this.#cut, cut))) this.element.insertBefore(blockElement(block, this.#hands), this.#tail);
+    // What stands in the tail already is moved as it is: a selection in it stays.
+    let same = true;
+    for (const [at, block] of parse(text.slice(this.#cut, cut)).entries()) {
+      same &&= JSON.stringify(block) === this.#made[at];
+      this.element.insertBefore(same && this.#tail.firstElementChild ? this.#tail.firstElementChild : blockElement(block, this.#hands), this.#tail);
+    }
     this.#cut = cut;
     this.#made = [];
     this.#openCode = null;
