@@ -41,7 +41,19 @@ class Agent:
         if BEHAVIOUR == "wants_login":
             raise acp.RequestError.auth_required()
         self.cwd = cwd
-        return acp.NewSessionResponse(session_id="1")
+        self.begun = kwargs
+        if BEHAVIOUR not in ("acts_in_auto", "stays_in_auto", "confined", "reflects_begin"):
+            return acp.NewSessionResponse(session_id="1")
+        mode = "read-only" if BEHAVIOUR == "confined" else "auto"
+        known = [schema.SessionMode(id=each, name=each) for each in (mode, "default")]
+        modes = schema.SessionModeState(current_mode_id=mode, available_modes=known)
+        return acp.NewSessionResponse(session_id="1", modes=modes)
+
+    async def set_session_mode(self, mode_id: str, session_id: str, **kwargs: Any) -> Any:
+        if BEHAVIOUR == "stays_in_auto":
+            raise acp.RequestError.invalid_params({"details": "no such mode"})
+        self.mode = mode_id
+        return schema.SetSessionModeResponse()
 
     async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> Any:
         if BEHAVIOUR == "lost":
@@ -65,6 +77,10 @@ class Agent:
             cached_write_tokens=10,
             thought_tokens=5,
         )
+        if BEHAVIOUR == "quota":
+            # As one that has no other place for it.
+            count = {"token_count": {"input_tokens": 7, "output_tokens": 3}}
+            return acp.PromptResponse(stop_reason="end_turn", field_meta={"quota": count})
         return acp.PromptResponse(stop_reason=reason or "end_turn", usage=usage)
 
     async def say(self, text: str) -> None:
@@ -162,6 +178,47 @@ class Agent:
     async def do_asks_oddly(self) -> None:
         allowed = await self.ask("o1", title="Something", kind="fetch")
         await self.say(f"allowed: {allowed}")
+
+    async def do_stops_when_denied(self) -> str:
+        await self.command("c1", "echo made > made.txt")
+        return "cancelled"
+
+    async def do_acts_in_auto(self) -> None:
+        await self.say(self.mode)
+        await self.update(
+            schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id="auto")
+        )
+        await self.cancelled.wait()
+
+    async def do_confined(self) -> None:
+        await self.command("n1", "true", asks=False)
+        await self.say("looked")
+
+    async def do_reflects_begin(self) -> None:
+        await self.say(json.dumps(self.begun, default=str))
+
+    async def do_titled(self) -> None:
+        place = helpers.tool_content(helpers.text_block(f"[current working directory {self.cwd}]"))
+        allowed = await self.ask("t1", title="echo a > b", kind="execute", content=[place])
+        again = await self.ask("t2", title="echo a > b", kind="execute")
+        await self.say(f"{allowed} {again}")
+
+    async def do_missing(self) -> None:
+        try:
+            read = await self.client.read_text_file(session_id="1", path="/no/such")
+        except acp.RequestError as error:
+            await self.say(str(error.code))
+        else:
+            await self.say(repr(read.content))
+
+    async def do_costs(self) -> None:
+        for amount in (0.25, 0.5, 0.75, 1.0):
+            await self.update(helpers.start_tool_call(f"c{amount}", "Look", kind="read"))
+            cost = schema.Cost(amount=amount, currency="USD")
+            kind = "usage_update"
+            await self.update(schema.UsageUpdate(session_update=kind, used=5, size=9, cost=cost))
+            await self.update(helpers.update_tool_call(f"c{amount}", status="completed"))
+        await self.say("all of it")
 
     async def do_asks_twice(self) -> None:
         first = await self.ask("t1", title="Run", kind="execute", raw_input={"command": "true"})

@@ -228,13 +228,15 @@ class RawResult:
 class ToolResult:
     """`text` is for the model, `summary` one line for a person.
 
-    `raw`: what was read or printed, for a runtime that hands it on to programs.
+    `raw`: what was read or printed, for a runtime that hands it on to programs. `code`: that of the
+    ActionFailed by which it failed.
     """
 
     status: ToolStatus
     text: str
     summary: str
     raw: RawResult | None = field(default=None, compare=False, repr=False)
+    code: str | None = field(default=None, compare=False, repr=False)
 
 
 # ---- runs and sessions

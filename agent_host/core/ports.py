@@ -49,6 +49,9 @@ class RunSink(Protocol):
     def usage(self, usage: Usage) -> None:
         """What one model call used; the run adds up."""
 
+    def total(self, usage: Usage) -> None:
+        """What all calls so far have used, in the place of what was told before."""
+
     def log(self, source: str, text: str) -> None:
         """A line for people who look for a fault, such as a child's stderr."""
 

@@ -6,6 +6,7 @@ key of ours. Not here: what is said (acp_talk.py), which agents there are (acp_a
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeFailed
 from agent_host.core.model import RuntimeOptions
@@ -18,8 +19,15 @@ from agent_host.core.ports import (
 )
 from agent_host.process import ChildExit, ChildProcess
 from agent_host.runtimes import Environment
-from agent_host.runtimes.acp_agents import INHERITED, environment_of, program_of
-from agent_host.runtimes.acp_talk import LostSession, Talk, Terms
+from agent_host.runtimes.acp_agents import (
+    INHERITED,
+    KNOWN,
+    UNKNOWN,
+    environment_of,
+    program_of,
+)
+from agent_host.runtimes.acp_begin import LostSession, Terms
+from agent_host.runtimes.acp_talk import Talk
 from agent_host.runtimes.acp_trouble import gone, outcome_of, silent
 from agent_host.runtimes.conversation import encode, user_said
 from agent_host.runtimes.resume import Past, end_item, past_of, told
@@ -79,14 +87,11 @@ class AcpRuntime:
         past = past_of(request.history, self._name, request.session_id)
         sink.remember([encode(user_said(request.prompt))])
         try:
-            try:
-                return await self._once(request, sink, gate, past)
-            except LostSession:
-                told_anew = f"{self._name} can't go back to its session; it is told what was said."
-                sink.log(self._name, told_anew)
-                return await self._once(request, sink, gate, Past(None, told(request.history)))
-        finally:
-            sink.remember([end_item(self._name)])
+            return await self._once(request, sink, gate, past)
+        except LostSession:
+            told_anew = f"{self._name} can't go back to its session; it is told what was said."
+            sink.log(self._name, told_anew)
+            return await self._once(request, sink, gate, Past(None, told(request.history)))
 
     async def _once(
         self, request: RuntimeRequest, sink: RunSink, gate: ToolGate, past: Past
@@ -94,12 +99,13 @@ class AcpRuntime:
         """One process from start to end. Raises LostSession."""
         options = self._options()
         child = await self._start(request, sink, options)
-        terms = Terms(self._name, options.tools == "native", self._start_seconds)
-        talk = Talk(child, request, sink, gate, terms)
+        agent = KNOWN.get(self._name, UNKNOWN)
+        terms = Terms(self._name, agent, options.tools == "native", self._start_seconds)
+        talk = Talk(child, request, sink, gate, terms, past)
         patience = 0.0
         lost = False
         try:
-            await talk.hold(past)
+            await talk.hold()
             patience = PATIENCE_SECONDS if talk.trouble is None and not talk.silent else 0.0
         except LostSession:
             lost = True
@@ -111,6 +117,7 @@ class AcpRuntime:
             ended = await child.close(grace=self._end_seconds, eof_grace=patience)
             if not lost:
                 sink.exited(ended.code, ended.signal)
+                sink.remember([end_item(self._name, talk.spending.total)])
         if lost:
             raise LostSession
         return self._result(talk, ended, child.stderr_tail)
@@ -141,14 +148,8 @@ class AcpRuntime:
         if error is None and talk.stop_reason is None:
             error = gone(self._name, ended, stderr, talk.remark)
         if error is not None or talk.stop_reason is None:
-            return RuntimeResult("failed", "", error=error, session=talk.session)
-        outcome = outcome_of(self._name, talk.stop_reason, talk.answer)
-        return RuntimeResult(
-            outcome.status,
-            outcome.output,
-            error=outcome.error,
-            limit=outcome.limit,
-            reason=outcome.reason,
-            usage=talk.usage,
-            session=talk.session,
-        )
+            outcome = RuntimeResult("failed", "", error=error)
+        else:
+            reason, denied = talk.stop_reason, talk.denied
+            outcome = outcome_of(self._name, reason, talk.answer, denied=denied)
+        return replace(outcome, usage=talk.spending.usage, session=talk.session)

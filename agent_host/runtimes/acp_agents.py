@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent_host.core.errors import RuntimeMissing
-from agent_host.core.model import ModelInfo, RuntimeOptions
+from agent_host.core.model import JsonObject, Limits, ModelInfo, RuntimeOptions
 from agent_host.runtimes.programs import Wanted, find_program, shown
 
 PREFIX = "acp:"
@@ -17,20 +17,52 @@ PREFIX = "acp:"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A known agent. `env` makes it ask before it acts."""
+    """A known agent, and what makes it ask before it acts.
 
-    command: tuple[str, ...]
-    package: str
+    `modes` are those of its session in which it does, the first is set; empty: it has none that
+    matter. `confined`: a command that it runs in them without asking can change nothing.
+    `titled`: the title of a command that it asks about is the command. `blank`: it makes no new
+    file if it hears that there is none, so that it is told of an empty one. `sdk`: what begins
+    its session may hold options of the Claude Agent SDK.
+    """
+
+    command: tuple[str, ...] = ()
+    package: str = ""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    modes: tuple[str, ...] = ()
+    confined: bool = False
+    titled: bool = False
+    blank: bool = False
+    sdk: bool = False
 
 
 _ASKING = '{"edit":"ask","bash":"ask","webfetch":"ask"}'
 
 KNOWN: Mapping[str, Agent] = MappingProxyType(
     {
-        "acp:claude": Agent(("claude-agent-acp",), "@agentclientprotocol/claude-agent-acp"),
-        "acp:codex": Agent(("codex-acp",), "@agentclientprotocol/codex-acp"),
-        "acp:gemini": Agent(("gemini", "--acp"), "@google/gemini-cli"),
+        "acp:claude": Agent(
+            ("claude-agent-acp",),
+            "@agentclientprotocol/claude-agent-acp",
+            # By itself it may have a model judge in place of a person.
+            modes=("default", "plan"),
+            sdk=True,
+        ),
+        "acp:codex": Agent(
+            ("codex-acp",),
+            "@agentclientprotocol/codex-acp",
+            # By itself it writes in the workspace without asking. So it asks for all but what
+            # its own sandbox lets it do: to read, without a network.
+            MappingProxyType({"INITIAL_AGENT_MODE": "read-only"}),
+            modes=("read-only",),
+            confined=True,
+        ),
+        "acp:gemini": Agent(
+            ("gemini", "--acp"),
+            "@google/gemini-cli",
+            modes=("default", "plan"),
+            titled=True,
+            blank=True,
+        ),
         "acp:opencode": Agent(
             ("opencode", "acp"),
             "opencode-ai",
@@ -39,6 +71,9 @@ KNOWN: Mapping[str, Agent] = MappingProxyType(
         ),
     }
 )
+
+UNKNOWN = Agent()
+"""One that the settings name, of which nothing is known."""
 
 INHERITED = (
     *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "CODEX_HOME", "CLAUDE_CONFIG_DIR"),
@@ -75,8 +110,24 @@ def environment_of(name: str, passed: Mapping[str, str], options: RuntimeOptions
     """An agent's environment; `passed` is what of ours it may see."""
     nested = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
     kept = {key: value for key, value in passed.items() if key not in nested}
-    agent = KNOWN.get(name)
-    return {**kept, **(agent.env if agent else {}), **options.env}
+    return {**kept, **KNOWN.get(name, UNKNOWN).env, **options.env}
+
+
+def session_meta(agent: Agent, limits: Limits) -> JsonObject:
+    """What an agent is told besides when a session begins; empty: nothing."""
+    if not agent.sdk:
+        return {}
+    # The user's and the project's own settings and rules decide nothing here.
+    given: dict[str, object] = {
+        "settingSources": [],
+        "allowDangerouslySkipPermissions": False,
+        "promptSuggestions": False,
+    }
+    if limits.max_turns is not None:
+        given["maxTurns"] = limits.max_turns
+    if limits.max_cost_usd is not None:
+        given["maxBudgetUsd"] = limits.max_cost_usd
+    return {"claudeCode": {"options": given}}
 
 
 def agent_info(name: str, environment: Mapping[str, str], options: RuntimeOptions) -> ModelInfo:

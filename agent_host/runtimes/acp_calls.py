@@ -5,24 +5,15 @@ An act is right that was permitted, or was done by our own methods; each counts 
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent_host.core.errors import AgentHostError
 from agent_host.core.model import JsonObject, ToolResult
 from agent_host.core.ports import RunSink, ToolGate
+from agent_host.runtimes.acp_begin import Terms
 from agent_host.runtimes.acp_peer import as_object
 from agent_host.runtimes.acp_trouble import ungated
 from agent_host.runtimes.acp_wishes import ACTING, AgentCall, choice, wish
 from agent_host.runtimes.conversation import Called, Item, Returned
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How a talk is held: with which agent, and whether it may act without asking."""
-
-    name: str
-    native: bool
-    start_seconds: float
 
 
 class Calls:
@@ -36,6 +27,8 @@ class Calls:
         remember: Callable[[Item], None],
         acted: Callable[[AgentHostError], None],
     ) -> None:
+        self.confined = False
+        """Whether a command that it runs without asking can change nothing."""
         self._terms = terms
         self._sink = sink
         self._gate = gate
@@ -45,6 +38,7 @@ class Calls:
         self._permitted: set[str] = set()
         self._asked: set[str] = set()
         self._over: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._written: set[str] = set()
         self._ran = 0
 
@@ -78,6 +72,17 @@ class Calls:
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
+    @property
+    def denied(self) -> bool:
+        """Whether anything that it asked for was not allowed."""
+        return bool(self._refused)
+
+    def close(self) -> None:
+        """Tell of those that were refused and never told as over."""
+        for name, reason in self._refused.items():
+            if name in self._calls:
+                self._remember(Returned(name, f"It was refused: {reason}."))
+
     def runs(self, line: str) -> None:
         """A command is run by us for the agent."""
         self._ran += 1
@@ -92,7 +97,7 @@ class Calls:
         self._written.add(path)
 
     async def _may(self, call: AgentCall, *, can_allow: bool) -> bool:
-        wished = wish(call)
+        wished = wish(call, titled=self._terms.agent.titled)
         reason = ""
         if not call.call_id or call.call_id in self._asked:
             reason = "the same call was asked about before"
@@ -101,15 +106,19 @@ class Calls:
         elif not can_allow:
             reason = "it can't be allowed for this once only"
         if reason or wished is None:
-            self._sink.log(self._terms.name, f"refused {call.kind} {call.title!r}: {reason}")
+            self._refuse(call, reason)
             return False
         self._asked.add(call.call_id)
         decision = await self._gate.permit(wished)
         if decision.verdict != "allow":
-            self._sink.log(self._terms.name, f"refused {call.title!r}: {decision.reason}")
+            self._refuse(call, decision.reason)
             return False
         self._permitted.add(call.call_id)
         return True
+
+    def _refuse(self, call: AgentCall, reason: str) -> None:
+        self._refused[call.call_id] = reason
+        self._sink.log(self._terms.name, f"refused {call.kind} {call.title!r}: {reason}")
 
     def _merged(self, update: JsonObject) -> AgentCall:
         name = str(update.get("toolCallId", ""))
@@ -132,10 +141,12 @@ class Calls:
 
     def _acted(self, call: AgentCall) -> None:
         told = f"has done this without asking: {call.kind}: {call.title[:200]}"
-        if self._terms.native:
-            self._sink.log(self._terms.name, f"{self._terms.name} {told}")
+        if self.confined and call.kind == "execute":
+            told = f"has run this in its own sandbox, to read only: {call.title[:200]}"
+        elif not self._terms.native:
+            self._tell_acted(ungated(self._terms.name, told))
             return
-        self._tell_acted(ungated(self._terms.name, told))
+        self._sink.log(self._terms.name, f"{self._terms.name} {told}")
 
     def _taken_over(self, is_it: Callable[[AgentCall], bool]) -> None:
         """What it may do itself is done by us instead: the change is the editor's."""

@@ -17,6 +17,8 @@ from agent_host.process import ChildGone, ChildProcess
 LAST_WORD_SECONDS = 0.5
 PERMISSION = "session/request_permission"
 INVALID_PARAMS, NO_METHOD, INTERNAL, CANCELLED = -32602, -32601, -32603, -32800
+MISSING = -32002
+"""There is no such file."""
 
 Serve = Callable[[str, JsonObject], Awaitable[object]]
 Hear = Callable[[str, JsonObject], None]

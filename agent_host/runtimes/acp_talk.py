@@ -6,18 +6,18 @@ starting and ending the process (acp.py), what is remembered of its sessions (re
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
-from agent_host import __version__
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import PlanEntry
-from agent_host.core.model import ImagePart, JsonObject, TextPart, ToolCall, ToolResult, Usage
+from agent_host.core.model import ImagePart, JsonObject, TextPart, ToolCall, ToolResult
 from agent_host.core.ports import RunSink, RuntimeRequest, ToolGate
 from agent_host.process import ChildGone, ChildProcess
-from agent_host.runtimes.acp_calls import Calls, Terms
+from agent_host.runtimes.acp_begin import LostSession, Terms, Unfit, begin
+from agent_host.runtimes.acp_calls import Calls
 from agent_host.runtimes.acp_peer import (
     INTERNAL,
     INVALID_PARAMS,
+    MISSING,
     NO_METHOD,
     PERMISSION,
     Peer,
@@ -26,23 +26,21 @@ from agent_host.runtimes.acp_peer import (
     objects,
 )
 from agent_host.runtimes.acp_terminals import Terminals
-from agent_host.runtimes.acp_trouble import AUTH_REQUIRED, not_logged_in, other_version
+from agent_host.runtimes.acp_trouble import AUTH_REQUIRED, not_logged_in, ungated
+from agent_host.runtimes.acp_usage import Spending
 from agent_host.runtimes.acp_wishes import command_line
 from agent_host.runtimes.conversation import (
     AgentSaid,
     Called,
     Item,
+    Returned,
     encode,
     interruptions,
 )
-from agent_host.runtimes.resume import OwnSession, Past, session_item
+from agent_host.runtimes.resume import Past, session_item
 
-VERSION = 1
-"""The version of the protocol that is spoken."""
-
-
-class LostSession(Exception):
-    """The agent can't go back to its session."""
+_SPEAKS = ("agent_message_chunk", "agent_thought_chunk", "tool_call")
+"""The updates that come from the agent's model."""
 
 
 class Talk:
@@ -55,14 +53,16 @@ class Talk:
         sink: RunSink,
         gate: ToolGate,
         terms: Terms,
+        past: Past,
     ) -> None:
         self.session: str | None = None
         self.stop_reason: str | None = None
         self.trouble: AgentHostError | None = None
         self.remark = ""
         self.silent = False
-        self.usage: Usage | None = None
+        self.spending = Spending(past.spent if past.session else 0.0)
         self.answer = ""
+        self._past = past
         self._child = child
         self._request = request
         self._sink = sink
@@ -75,16 +75,16 @@ class Talk:
         self._items: list[Item] = []
         self._ended = asyncio.Event()
         self._live = False
-        self._context = Usage()
+        self._heard_result = True
 
-    async def hold(self, past: Past) -> None:
+    async def hold(self) -> None:
         """Until the agent has answered, has gone wrong or is gone. Raises LostSession."""
         lost = False
         async with asyncio.TaskGroup() as tasks:
             terminals = Terminals(self._gate, tasks)
             self._methods = self._served_by(terminals)
             listening = tasks.create_task(self._peer.listen(tasks))
-            talking = tasks.create_task(self._talk(past))
+            talking = tasks.create_task(self._talk(self._past))
             watching = tasks.create_task(self._ended.wait())
             try:
                 await asyncio.wait((talking, watching), return_when=asyncio.FIRST_COMPLETED)
@@ -97,6 +97,11 @@ class Talk:
                 self._keep_what_is_unfinished()
         if lost:
             raise LostSession
+
+    @property
+    def denied(self) -> bool:
+        """Whether anything that it asked for was not allowed."""
+        return self._calls.denied
 
     async def interrupt(self) -> None:
         """Tell it to stop, without waiting for it."""
@@ -114,76 +119,34 @@ class Talk:
         """All of it; True: its own session is lost."""
         try:
             async with asyncio.timeout(self._terms.start_seconds):
-                if not await self._begin(past):
-                    return self.trouble is None
-            self._live = True
-            missed = past.missed
-            prompt = self._prompt(missed, first=past.session is None)
+                await self._begin(past)
+            prompt = self._prompt(past.missed, first=past.session is None)
             told = {"sessionId": self.session, "prompt": prompt}
             answer = await self._peer.ask("session/prompt", told)
             await self._peer.settled()
             self.stop_reason = str(answer.get("stopReason", "end_turn"))
-            self._spend(as_object(answer.get("usage")))
+            self.spending.answered(answer)
+            self._tell_usage()
         except TimeoutError:
             self.silent = True
+        except LostSession:
+            return True
+        except Unfit as unfit:
+            self.trouble = unfit.error
         except ChildGone as error:
             self.remark = str(error)
         except RpcError as error:
             self._refused(error)
         return False
 
-    async def _begin(self, past: Past) -> bool:
-        """Initialize, and find or make its session; False: it can't go back to that."""
-        wanted = {
-            "protocolVersion": VERSION,
-            "clientCapabilities": {
-                "fs": {"readTextFile": True, "writeTextFile": True},
-                "terminal": True,
-            },
-            "clientInfo": {"name": "agent-host", "version": __version__},
-        }
-        can = await self._peer.ask("initialize", wanted)
-        if can.get("protocolVersion") != VERSION:
-            self.trouble = other_version(self._terms.name, can.get("protocolVersion"))
-            return False
-        info = as_object(can.get("agentInfo"))
-        told = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
-        self._sink.log(self._terms.name, f"agent: {told or 'it does not tell its name'}")
-        place: JsonObject = {"cwd": self._request.cwd, "mcpServers": []}
-        if past.session is not None:
-            return await self._go_back(past.session, place, as_object(can.get("agentCapabilities")))
-        try:
-            made = await self._peer.ask("session/new", place)
-        except RpcError as error:
-            if error.code != AUTH_REQUIRED:
-                raise
-            self.trouble = not_logged_in(self._terms.name, objects(can.get("authMethods")))
-            return False
-        self._know(str(made.get("sessionId", "")))
-        return True
-
-    async def _go_back(self, own: OwnSession, place: JsonObject, can: JsonObject) -> bool:
-        more = as_object(can.get("sessionCapabilities"))
-        if "resume" in more and more["resume"] is not None:
-            method = "session/resume"
-        elif can.get("loadSession"):
-            method = "session/load"
-        else:
-            return False
-        if own.fork:
-            return False  # two sessions of ours in one of its own would mix
-        try:
-            await self._peer.ask(method, {**place, "sessionId": own.id})
-        except RpcError as error:
-            self._sink.log(self._terms.name, f"{method}: {error.message}")
-            return False
-        self._know(own.id)
-        return True
-
-    def _know(self, session: str) -> None:
-        self.session = session
-        item = session_item(self._terms.name, session, self._request.session_id)
+    async def _begin(self, past: Past) -> None:
+        begun = await begin(self._peer, self._terms, self._request, self._sink, past.session)
+        self.session = begun.session
+        item = session_item(self._terms.name, begun.session, self._request.session_id)
         self._sink.remember([item])
+        agent = self._terms.agent
+        self._calls.confined = agent.confined and begun.mode in agent.modes
+        self._live = True
 
     def _prompt(self, missed: str, *, first: bool) -> list[JsonObject]:
         told: list[str] = []
@@ -216,14 +179,18 @@ class Talk:
         self._sink.log(self._terms.name, f"not understood: {line}")
 
     def _hear(self, method: str, params: JsonObject) -> None:
-        if method != "session/update":
-            return
         update = as_object(params.get("update"))
+        if method == "session/update" and update.get("sessionUpdate") == "usage_update":
+            self.spending.measure(update, live=self._live)
+            if self._live:
+                self._tell_usage()
+        elif method == "session/update" and self._live and params.get("sessionId") == self.session:
+            self._follow(update)  # else it is of an earlier conversation that is being loaded
+
+    def _follow(self, update: JsonObject) -> None:
         kind = update.get("sessionUpdate")
-        if kind == "usage_update":
-            self._measure(update)
-        if not self._live or params.get("sessionId") != self.session:
-            return  # what it says of an earlier conversation while it loads it
+        if kind in _SPEAKS:
+            self._step()
         match kind:
             case "agent_message_chunk":
                 self._say(str(as_object(update.get("content")).get("text", "")))
@@ -233,6 +200,8 @@ class Talk:
                 self._calls.follow(update)
             case "plan":
                 self._sink.plan([_entry(each) for each in objects(update.get("entries"))])
+            case "current_mode_update":
+                self._enter_mode(update.get("currentModeId"))
             case _:
                 pass
 
@@ -240,27 +209,21 @@ class Talk:
         self.answer += text
         self._sink.text(text)
 
-    def _spend(self, told: JsonObject) -> None:
-        count = {key: value for key, value in told.items() if isinstance(value, int)}
-        cached, stored = count.get("cachedReadTokens", 0), count.get("cachedWriteTokens", 0)
-        if count or self._context != Usage():
-            self.usage = replace(
-                self._context,
-                requests=1,
-                input_tokens=count.get("inputTokens", 0) + cached + stored,
-                output_tokens=count.get("outputTokens", 0),
-                cached_tokens=cached,
-                cache_write_tokens=stored,
-                reasoning_tokens=count.get("thoughtTokens", 0),
-            )
-            self._sink.usage(self.usage)
+    def _tell_usage(self) -> None:
+        if (usage := self.spending.usage) is not None:
+            self._sink.total(usage)
 
-    def _measure(self, update: JsonObject) -> None:
-        used, size = update.get("used"), update.get("size")
-        self._context = Usage(
-            context_tokens=used if isinstance(used, int) else None,
-            context_window=size if isinstance(size, int) and size else None,
-        )
+    def _step(self) -> None:
+        """What its model says after a tool has answered, and first of all, is a further call."""
+        if self._heard_result:
+            self._heard_result = False
+            self.spending.step()
+            self._tell_usage()
+
+    def _enter_mode(self, mode: object) -> None:
+        wanted = self._terms.agent.modes
+        if wanted and mode not in wanted and not self._terms.native:
+            self._acted(ungated(self._terms.name, f"has left the mode in which it asks ({mode})"))
 
     def _acted(self, error: AgentHostError) -> None:
         self.trouble = error
@@ -303,7 +266,12 @@ class Talk:
             given["offset"] = max(1, line)
         if isinstance(limit := params.get("limit"), int) and limit > 0:
             given["limit"] = limit
-        result = await self._called("fs_read", given)
+        try:
+            result = await self._called("fs_read", given)
+        except RpcError as error:
+            if error.code == MISSING and self._terms.agent.blank:
+                return {"content": ""}
+            raise
         return {"content": result.raw.text if result.raw else result.text}
 
     async def _write(self, params: JsonObject) -> JsonObject:
@@ -317,7 +285,7 @@ class Talk:
         self._reads += 1
         result = await self._gate.call(ToolCall(f"acp-{tool}-{self._reads}", tool, given))
         if result.status != "ok":
-            raise RpcError(INTERNAL, result.text)
+            raise RpcError(MISSING if result.code == "not_found" else INTERNAL, result.text)
         return result
 
     # ---- what is kept
@@ -325,6 +293,7 @@ class Talk:
     def _remember(self, item: Item) -> None:
         if isinstance(item, Called):
             self._keep_said()
+        self._heard_result |= isinstance(item, Returned)
         self._items.append(item)
         self._sink.remember([encode(item)])
 
@@ -335,6 +304,7 @@ class Talk:
 
     def _keep_what_is_unfinished(self) -> None:
         said = self.answer
+        self._calls.close()
         self._keep_said(interrupted=self.stop_reason is None)
         self.answer = said  # it is the run's answer
         if missing := [encode(item) for item in interruptions(self._items)]:

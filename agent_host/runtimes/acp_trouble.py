@@ -11,11 +11,13 @@ from agent_host.runtimes.claude_trouble import clean, tail
 AUTH_REQUIRED = -32000
 
 
-def outcome_of(name: str, reason: str, answer: str) -> RuntimeResult:
-    """How the agent says that its turn ended."""
+def outcome_of(name: str, reason: str, answer: str, *, denied: bool) -> RuntimeResult:
+    """How the agent says that its turn ended; `denied`: something that it asked for was."""
     match reason:
         case "end_turn":
             return RuntimeResult("completed", answer)
+        case "cancelled" if denied:
+            return RuntimeResult("completed", answer)  # some go no further then
         case "refusal":
             return RuntimeResult("refused", answer, reason="The agent refused.")
         case "max_turn_requests":
@@ -45,6 +47,11 @@ def other_version(name: str, version: object) -> RuntimeFailed:
         f"{name} speaks version {version} of the Agent Client Protocol, and version 1 is needed: "
         "install a version of it that speaks that."
     )
+
+
+def no_session(name: str) -> RuntimeFailed:
+    """Its new session has no id."""
+    return RuntimeFailed(f"{name} has begun a session without an id: update it.")
 
 
 def silent(name: str, seconds: float, stderr: str) -> RuntimeFailed:

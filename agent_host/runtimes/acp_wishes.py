@@ -3,6 +3,7 @@
 A wish that can't be told whole has no counterpart and is refused. Not here: the gate.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from agent_host.runtimes.acp_peer import as_object, objects
 ACTING = frozenset({"edit", "delete", "move", "execute"})
 """The kinds of tool calls that change something."""
 
+_PLACE = re.compile(r"\[(?:in|current working directory) ([^\[\]]+)\]")
 _PATHS = ("path", "file_path", "filePath", "filepath", "abs_path", "absolute_path")
 
 
@@ -59,9 +61,13 @@ class AgentCall:
         return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def wish(call: AgentCall) -> ToolCall | None:
-    """The wish as one of our tools; None for one that has no counterpart."""
-    found = _wish(call)
+def wish(call: AgentCall, *, titled: bool = False) -> ToolCall | None:
+    """The wish as one of our tools; None for one that has no counterpart.
+
+    `titled`: the title of a command is all of it, and its text begins with its folder.
+    """
+    by_title = titled and call.kind == "execute" and not call.given
+    found = _titled(call) if by_title else _wish(call)
     return None if found is None else ToolCall(call.call_id, *found)
 
 
@@ -129,6 +135,13 @@ def _execute(call: AgentCall) -> tuple[str, JsonObject] | None:
     # It runs outside our sandbox, so that it has the network in any case.
     where = {"cwd": cwd} if isinstance(cwd, str) and cwd else {}
     return "terminal_run", {"command": command, "network": True, **where}
+
+
+def _titled(call: AgentCall) -> tuple[str, JsonObject] | None:
+    place = _PLACE.match(call.text)
+    if place is None or not call.title.strip():
+        return None
+    return "terminal_run", {"command": call.title, "network": True, "cwd": place[1]}
 
 
 def _edit(call: AgentCall) -> tuple[str, JsonObject] | None:

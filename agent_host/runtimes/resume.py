@@ -37,10 +37,14 @@ class OwnSession:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a runtime can go back to, and what it has missed (empty: nothing)."""
+    """What a runtime can go back to, and what it has missed (empty: nothing).
+
+    `spent`: what its session had cost by its own account, in US dollars.
+    """
 
     session: OwnSession | None
     missed: str
+    spent: float | None = None
 
 
 def session_item(runtime: str, own_id: str, session_id: str) -> JsonObject:
@@ -48,22 +52,25 @@ def session_item(runtime: str, own_id: str, session_id: str) -> JsonObject:
     return {"type": _TYPE, "runtime": runtime, "id": own_id, "session": session_id}
 
 
-def end_item(runtime: str) -> JsonObject:
-    """What to remember at a run's end: up to here the runtime knows all."""
-    return {"type": "runtime_knows", "runtime": runtime}
+def end_item(runtime: str, spent: float | None = None) -> JsonObject:
+    """What to remember at a run's end: up to here the runtime knows all; `spent` as in `Past`."""
+    item: JsonObject = {"type": "runtime_knows", "runtime": runtime}
+    return item if spent is None else {**item, "spent": spent}
 
 
 def past_of(history: Sequence[JsonObject], runtime: str, session_id: str) -> Past:
     """What there was before this run."""
-    session, since = None, 0
+    session, since, spent = None, 0, None
     for number, entry in enumerate(history):
         if entry.get("runtime") != runtime:
             continue
         own_id = entry.get("id")
         if entry.get("type") == _TYPE and isinstance(own_id, str):
             session = OwnSession(own_id, fork=entry.get("session") != session_id)
+        if isinstance(cost := entry.get("spent"), float):
+            spent = cost
         since = number + 1
-    return Past(session, told(history[since:] if session else history))
+    return Past(session, told(history[since:] if session else history), spent)
 
 
 def told(history: Iterable[JsonObject]) -> str:

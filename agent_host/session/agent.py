@@ -75,7 +75,9 @@ class Agent:
         self._said = Origin("agent", plan.role.name, plan.model, plan.path)
         self._done = Origin("tool", plan.role.name, plan.model, plan.path)
         self._call_id = call_id
-        self.sink = Sink(self._tell, self._remember, self._add_usage, means.active)
+        self._allowed: asyncio.Timeout | None = None
+        self._beyond: LimitReached | None = None
+        self.sink = Sink(self._tell, self._remember, self._add_usage, self._set_usage, means.active)
         guide = Guide(means.guidance, plan.known, means.mind.told)
         self._gate = Gate(
             Scene(plan.session_id, plan.run_id, plan.role, plan.cwd, guide, plan.path, call_id),
@@ -130,11 +132,22 @@ class Agent:
             turn=self.budget.turn,
             unanswered=plan.unanswered,
         )
-        outcome = await self._runtime.run(request, self.sink, self._gate)
+        outcome = await self._run(request)
         # What the runtime itself has added up counts more than the sum of its parts.
-        if outcome.usage is not None and self.budget.settle(outcome.usage):
-            means.used()
+        if outcome.usage is not None:
+            self._set_usage(outcome.usage)
         return outcome
+
+    async def _run(self, request: RuntimeRequest) -> RuntimeResult:
+        try:
+            async with asyncio.timeout(None) as self._allowed:
+                return await self._runtime.run(request, self.sink, self._gate)
+        except TimeoutError:
+            if self._beyond is None:
+                raise
+            raise self._beyond from None
+        finally:
+            self._allowed = None
 
     def _named(self, name: str) -> str:
         """What a runtime knows this conversation by: no other agent's."""
@@ -153,7 +166,19 @@ class Agent:
     def _add_usage(self, usage: Usage) -> None:
         self._means.active()
         self.budget.add(usage)
+        self._count()
+
+    def _set_usage(self, usage: Usage) -> None:
+        if self.budget.settle(usage):
+            self._count()
+
+    def _count(self) -> None:
+        """End a runtime that calls its model itself once it has gone beyond its limits."""
         self._means.used()
+        beyond = self.budget.beyond
+        if beyond is not None and self._beyond is None and self._allowed is not None:
+            self._beyond = beyond
+            self._allowed.reschedule(0)
 
 
 def broke() -> RuntimeResult:

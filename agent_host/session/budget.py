@@ -21,7 +21,8 @@ class Budget:
         self._within = within
         self._own = Usage()
         self._parts: list[Budget] = []
-        self._turns = 0
+        self._entered = 0
+        self._own_entered = 0
         self._calls = 0
         self._own_dearest: float | None = None
         self._freed = asyncio.Event()
@@ -47,12 +48,23 @@ class Budget:
         return total
 
     @property
+    def turns(self) -> int:
+        """Calls of models, by all: those that were let in, and those that a runtime made itself."""
+        return self._entered + self.not_let_in
+
+    @property
+    def not_let_in(self) -> int:
+        """Calls that runtimes have made which ask nobody."""
+        own = max(self._own.requests - self._own_entered, 0)
+        return own + sum(part.not_let_in for part in self._parts)
+
+    @property
     def left(self) -> Limits:
         """The limits of an agent that starts now."""
         turns, money, spent = self._limits.max_turns, self._limits.max_cost_usd, self.used.cost_usd
         own = replace(
             self._limits,
-            max_turns=None if turns is None else max(turns - self._turns, 0),
+            max_turns=None if turns is None else max(turns - self.turns, 0),
             max_cost_usd=None if money is None else max(money - (spent or 0.0), 0.0),
         )
         return own if self._within is None else own.narrowed(self._within.left)
@@ -62,6 +74,16 @@ class Budget:
         """Whether more was spent than is allowed, as far as the cost is known."""
         allowed, spent = self._limits.max_cost_usd, self.used.cost_usd
         return allowed is not None and spent is not None and spent > allowed
+
+    @property
+    def beyond(self) -> LimitReached | None:
+        """The limit that its own agent, which calls its model itself, has gone beyond."""
+        turns, money = self._limits.max_turns, self._limits.max_cost_usd
+        if turns is not None and self.turns > turns:
+            return LimitReached("maxTurns", f"all of the {turns} turns were taken")
+        if self.overspent:
+            return LimitReached("maxCostUsd", f"more than {money:g} US dollars were spent")
+        return None if self._within is None else self._within.beyond
 
     def add(self, usage: Usage) -> None:
         """Count what one call of the budget's own agent has used."""
@@ -76,13 +98,14 @@ class Budget:
         return news
 
     @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
+    async def turn(self, *, of_part: bool = False) -> AsyncGenerator[None]:
         """Around one call of a model: waits for its place. Raises LimitReached."""
         outer: AbstractAsyncContextManager[None] = nullcontext()
         if self._within is not None:
-            outer = self._within.turn()
+            outer = self._within.turn(of_part=True)
         async with outer:
             await self._begin()
+            self._own_entered += not of_part
             try:
                 yield
             finally:
@@ -95,12 +118,12 @@ class Budget:
             self._freed.clear()
             await self._freed.wait()
             self._check()
-        self._turns += 1
+        self._entered += 1
         self._calls += 1
 
     def _check(self) -> None:
         turns, money = self._limits.max_turns, self._limits.max_cost_usd
-        if turns is not None and self._turns >= turns:
+        if turns is not None and self.turns >= turns:
             raise LimitReached("maxTurns", f"all of the {turns} turns were taken")
         if self.overspent:
             raise LimitReached("maxCostUsd", f"more than {money:g} US dollars were spent")

@@ -71,9 +71,9 @@ def denied(reason: str, *, by_user: bool = False) -> ToolResult:
     )
 
 
-def failed(reason: str) -> ToolResult:
-    """What the model hears of a call that could not be done."""
-    return ToolResult("failed", f"This call failed: {reason}", reason)
+def failed(reason: str, code: str | None = None) -> ToolResult:
+    """What the model hears of a call that could not be done; `code` is an ActionFailed's."""
+    return ToolResult("failed", f"This call failed: {reason}", reason, code=code)
 
 
 def stopped() -> ToolResult:

@@ -206,7 +206,7 @@ class Gate:
         try:
             return await self._once(life, action)
         except ActionFailed as failure:
-            return failed(failure.reason)
+            return failed(failure.reason, failure.code)
 
     async def _permission(self, life: CallLife) -> ToolResult:
         """The way of a call that the runtime wants to carry out itself."""
@@ -224,7 +224,7 @@ class Gate:
         try:
             return await self._permitted(life, action)
         except ActionFailed as failure:
-            return failed(failure.reason)
+            return failed(failure.reason, failure.code)
 
     async def _permitted(self, life: CallLife, action: SingleAction) -> ToolResult:
         call_id = life.call.call_id

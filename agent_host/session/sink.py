@@ -32,11 +32,13 @@ class Sink:
         tell: Callable[[Delta], None],
         remember: Remember,
         add_usage: Callable[[Usage], None],
+        set_usage: Callable[[Usage], None],
         show_life: Callable[[], None],
     ) -> None:
         self._tell = tell
         self._remember = remember
         self._add_usage = add_usage
+        self._set_usage = set_usage
         self._show_life = show_life
         self._parts: list[str] = []
         self.exit_code: int | None = None
@@ -56,6 +58,9 @@ class Sink:
 
     def usage(self, usage: Usage) -> None:
         self._add_usage(usage)
+
+    def total(self, usage: Usage) -> None:
+        self._set_usage(usage)
 
     def log(self, source: str, text: str) -> None:
         self._tell(Logged(source, text))

@@ -50,6 +50,9 @@ class Sink:
     def reasoning(self, text: str) -> None:
         self.thought += text
 
+    def total(self, usage: Usage) -> None:
+        self.used = [usage]
+
     def usage(self, usage: Usage) -> None:
         self.used.append(usage)
 

@@ -11,7 +11,7 @@ import pytest
 
 from agent_host.actions.environment import scrubbed
 from agent_host.core.errors import ModelNotFound, RuntimeMissing
-from agent_host.core.model import RawResult, RuntimeOptions, ToolCall, ToolResult, Usage
+from agent_host.core.model import Limits, RawResult, RuntimeOptions, ToolCall, ToolResult, Usage
 from agent_host.runtimes.acp import AcpRuntime
 from agent_host.runtimes.acp_agents import names, program_of
 from tests.boundary.action_support import processes, until
@@ -21,12 +21,14 @@ NAME = "acp:test"
 AGENT = Path(__file__).parents[1] / "acp_agent.py"
 
 
-def agent(behaviour: str, *, environ: dict[str, str] | None = None, **more: Any) -> AcpRuntime:
+def agent(
+    behaviour: str, *, name: str = NAME, environ: dict[str, str] | None = None, **more: Any
+) -> AcpRuntime:
     times = {name: more.pop(name) for name in ("start_seconds", "end_seconds") if name in more}
     command = (sys.executable, str(AGENT), behaviour)
     options = RuntimeOptions(**{"command": command, **more})
     host = {"PATH": os.environ["PATH"], **(environ or {})}
-    return AcpRuntime(NAME, lambda also: scrubbed(host, also), lambda: options, **times)
+    return AcpRuntime(name, lambda also: scrubbed(host, also), lambda: options, **times)
 
 
 class Hands(Gate):
@@ -187,6 +189,84 @@ async def test_one_may_act_by_itself_if_the_user_wants_it(tmp_path: Path) -> Non
     assert (tmp_path / "made.txt").exists()
 
 
+# ---- what is known of some
+
+
+async def test_one_is_set_to_the_mode_in_which_it_asks(tmp_path: Path) -> None:
+    which = agent("acts_in_auto", name="acp:claude")
+    result, sink = await run(which, tmp_path, model="acp:claude")
+    assert sink.said == "default"
+    assert result.error is not None, "it has left that mode again"
+    assert "has left the mode in which it asks (auto); it was ended" in result.error.message
+    result, sink = await run(
+        agent("stays_in_auto", name="acp:claude"), tmp_path, model="acp:claude"
+    )
+    assert result.error is not None
+    assert "is in the mode auto, and can't be set to default" in result.error.message
+    assert sink.said == ""
+
+
+async def test_one_is_told_of_limits_and_to_read_no_settings(tmp_path: Path) -> None:
+    which, limits = agent("reflects_begin", name="acp:claude"), Limits(3, 1.5)
+    _, sink = await run(which, tmp_path, model="acp:claude", limits=limits)
+    given = json.loads(sink.said)["claudeCode"]["options"]
+    assert (given["settingSources"], given["maxTurns"], given["maxBudgetUsd"]) == ([], 3, 1.5)
+    _, sink = await ran(agent("reflects_begin"), tmp_path, limits=limits)
+    assert "claudeCode" not in sink.said
+
+
+@pytest.mark.parametrize(("name", "status"), [("acp:codex", "completed"), (NAME, "failed")])
+async def test_what_is_run_in_a_sandbox_to_read_only_is_no_act(
+    tmp_path: Path, name: str, status: str
+) -> None:
+    result, sink = await run(agent("confined", name=name), tmp_path, model=name)
+    assert result.status == status
+    in_log = any("in its own sandbox, to read only: Run it" in line for line in sink.logs)
+    assert in_log == (status == "completed")
+
+
+@pytest.mark.parametrize(("name", "said"), [("acp:gemini", "True False"), (NAME, "False False")])
+async def test_a_command_may_be_in_the_title_only(tmp_path: Path, name: str, said: str) -> None:
+    gate = Gate()
+    _, sink = await run(agent("titled", name=name), tmp_path, gate, model=name)
+    assert sink.said == said
+    wanted = {"command": "echo a > b", "network": True, "cwd": str(tmp_path)}
+    assert [dict(call.arguments) for call in gate.asked] == [wanted][: said.count("True")]
+
+
+@pytest.mark.parametrize(("name", "said"), [("acp:gemini", "''"), (NAME, "-32002")])
+async def test_a_missing_file_is_told_as_each_understands_it(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    class Empty(Gate):
+        async def call(self, call: ToolCall) -> ToolResult:
+            return ToolResult("failed", "There is none.", "None", code="not_found")
+
+    _, sink = await run(agent("missing", name=name), tmp_path, Empty(), model=name)
+    assert sink.said == said
+
+
+async def test_one_that_goes_no_further_when_denied_has_not_failed(tmp_path: Path) -> None:
+    result, _ = await ran(agent("stops_when_denied"), tmp_path, Gate(allows=lambda _: False))
+    assert (result.status, result.error) == ("completed", None)
+    result, _ = await ran(agent("stops_when_denied"), tmp_path)
+    assert result.error is not None, "nobody has denied anything"
+
+
+async def test_what_it_tells_of_tokens_and_money(tmp_path: Path) -> None:
+    result, _ = await ran(agent("quota"), tmp_path)
+    assert result.usage is not None
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (7, 3)
+    result, first = await ran(agent("costs"), tmp_path)
+    assert (result.usage.requests, result.usage.cost_usd) == (5, 1.0)
+    # It counts for the whole of its session.
+    history = [*first.memory]
+    history[-1] = {**history[-1], "spent": 0.5}
+    result, again = await ran(agent("costs"), tmp_path, history=tuple(history))
+    assert result.usage.cost_usd == 0.5
+    assert again.memory[-1]["spent"] == 1.0
+
+
 # ---- how it ends
 
 
@@ -215,8 +295,8 @@ async def test_each_end_has_its_reason(
 
 
 async def test_one_that_stays_silent_is_ended(tmp_path: Path) -> None:
-    result, sink = await ran(agent("silent", start_seconds=2.0), tmp_path)
-    assert "did not answer within 2 s" in result.error.message
+    result, sink = await ran(agent("silent", start_seconds=6.0), tmp_path)
+    assert "did not answer within 6 s" in result.error.message
     assert "waiting for nothing" in result.error.message
     assert sink.exits == [(None, "SIGTERM")]
 

@@ -48,6 +48,9 @@ class Sink:
     def reasoning(self, text: str) -> None:
         self.thought += text
 
+    def total(self, usage: Usage) -> None:
+        raise AssertionError("this runtime tells of each call")
+
     def usage(self, usage: Usage) -> None:
         self.used.append(usage)
 

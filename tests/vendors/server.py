@@ -76,6 +76,10 @@ class VendorServer:
         """Raise Refused for a request that the vendor would refuse."""
         raise NotImplementedError
 
+    def aside(self, body: dict[str, Any]) -> Turn | None:
+        """The answer to a request that is no part of the conversation, such as for a title."""
+        return None
+
     def frames(self, turn: Turn, body: dict[str, Any]) -> Frames:
         """The stream's data for a turn."""
         raise NotImplementedError
@@ -128,9 +132,11 @@ class VendorServer:
             self.refused.append(str(refused))
             turn = Turn(message=str(refused))
             return await _send_json(writer, refused.status, self.error(refused.status, turn))
-        self.bodies.append(body)
-        self.asked.append((path, headers))
-        turn = self.turns.pop(0) if self.turns else Turn(status=500, message="no turn is left")
+        turn = self.aside(body)
+        if turn is None:
+            self.bodies.append(body)
+            self.asked.append((path, headers))
+            turn = self.turns.pop(0) if self.turns else Turn(status=500, message="no turn is left")
         more = {} if turn.retry_after is None else {"retry-after": str(turn.retry_after)}
         more |= {} if turn.date is None else {"date": turn.date}
         if turn.page is not None:
