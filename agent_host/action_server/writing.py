@@ -14,6 +14,8 @@ from agent_host.action_server.linux import rename_no_replace
 from agent_host.action_server.roots import O_FOLDER, Roots, check_new_name, split
 from agent_host.action_wire import MAX_DATA
 
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
 
 @dataclass(frozen=True, slots=True)
 class _Current:
@@ -72,6 +74,9 @@ def _write_in(folder: int, name: str, data: bytes, expected: str | None, umask: 
         raise FileExistsError
     if expected is not None and (current is None or current.sha256 != expected):
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+    if current is not None and not current.status.st_mode & _WRITABLE:
+        # The directory would let us replace it, but somebody has locked it on purpose.
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = f".{secrets.token_hex(8)}.agent-host.tmp"
     try:
         _write_temporary(folder, temporary, name, data, current, umask)
@@ -174,6 +179,8 @@ def sync_folder(folder: int) -> None:
 def _explained(error: OSError, path: str) -> Failure:
     if error.errno == errno.ELOOP:
         return Failure("invalid", f"{path} is a symbolic link")
+    if error.errno == errno.EACCES:
+        return Failure("denied", f"{path} is read-only, or the operating system denies access")
     if error.errno == errno.ESTALE:
         return Failure("stale", f"{path} is not what it was when the change was approved")
     return from_os_error(error, path)

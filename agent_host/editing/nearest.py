@@ -3,6 +3,8 @@
 The cost is bounded: long texts are compared in part. Not here: the search itself (locate.py).
 """
 
+import html
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
@@ -14,6 +16,8 @@ _MOST_WORDS = 8
 _MOST_COMPARED_LINES = 60
 _MOST_COMPARED_CHARACTERS = 400
 _LEAST_LIKENESS = 0.6
+_ESCAPED = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ESCAPE = re.compile(r"\\([ntr\"'\\/])")
 
 
 def explain_missing(flat: str, old: str, new: str) -> str:
@@ -21,6 +25,8 @@ def explain_missing(flat: str, old: str, new: str) -> str:
     if new and flat.count(new) == 1 and len(new.strip()) > 1:
         line = flat.count("\n", 0, flat.find(new)) + 1
         return f"old text not found; the new text is already there, at line {line}"
+    if unescaped := _unescaped(flat, old):
+        return unescaped
     lines, wanted = flat.split("\n"), old.strip("\n").split("\n")
     if all(_numbered(line) for line in wanted):
         return "old text not found; leave out the line numbers in front of its lines"
@@ -33,6 +39,19 @@ def explain_missing(flat: str, old: str, new: str) -> str:
         return "old text not found, and nothing like it; read the file again"
     difference = _first_difference(lines, place, wanted)
     return f"old text not found; nearest is {_shown(lines, place, len(wanted))}{difference}"
+
+
+def _unescaped(flat: str, old: str) -> str | None:
+    """Models escape what is in JSON already, and turn signs into entities."""
+    plain = _ESCAPE.sub(lambda found: _ESCAPED[found[1]], old)
+    for meant, what in ((plain, "backslashes"), (html.unescape(old), "entities such as &lt;")):
+        if meant != old and meant.strip() and flat.count(meant) == 1:
+            line = flat.count("\n", 0, flat.find(meant)) + 1
+            return (
+                f"old text not found; without its {what} it is at line {line}: give the text as it "
+                "is in the file, not escaped, and the new text too"
+            )
+    return None
 
 
 def _numbered(line: str) -> bool:

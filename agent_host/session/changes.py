@@ -4,6 +4,7 @@ The text is the open document's where there is one, else the disk's. A change wh
 since it was planned is never made: `Moved` says so, and the caller plans again.
 """
 
+import asyncio
 import hashlib
 import posixpath
 from collections.abc import Callable
@@ -92,10 +93,9 @@ class Changes:
             before = file.text if base is not None else None
         if document is None and path is None:
             raise ActionFailed("not_found", f"{action.path} is not open in the editor.")
-        after = _after(action, before)
-        if after == before:
-            raise ActionFailed("invalid", "The file already has exactly this text.")
         name = self._show(path or action.path)
+        # Thousands of places in a large text take seconds, in which the editor must be served.
+        after, diff = await asyncio.to_thread(_compared, action, before, name)
         return Change(
             uri=document.uri if document else path_to_uri(path or action.path),
             name=name,
@@ -105,7 +105,7 @@ class Changes:
             document=document,
             file=file,
             base=base,
-            diff=unified(before, after, name),
+            diff=diff,
         )
 
     def places(self, action: FileChange, change: Change) -> tuple[EditPart, ...]:
@@ -197,6 +197,14 @@ class Changes:
             raise
         self._editor.files_changed([change.path])
         return ""
+
+
+def _compared(action: FileChange, before: str | None, name: str) -> tuple[str, str]:
+    """The new text, and the diff to it. Raises ActionFailed."""
+    after = _after(action, before)
+    if after == before:
+        raise ActionFailed("invalid", "The file already has exactly this text.")
+    return after, unified(before, after, name)
 
 
 def _after(action: FileChange, before: str | None) -> str:

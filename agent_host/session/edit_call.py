@@ -23,6 +23,10 @@ ROUNDS = 8
 """How often a change is planned anew because its text moved on, before it is given up."""
 
 
+MOST_PLACES = 50
+"""So many places of one file can be chosen from; more are accepted or refused together."""
+
+
 class Ask(Protocol):
     """Puts one question about all of these; `diff` is of all of them together."""
 
@@ -158,7 +162,10 @@ class EditCall:
         """What may be chosen from: files, or the places of one file; ids count from 1."""
         if len(asked) == 1:
             wish = asked[0]
-            is_edit = isinstance(wish.action, EditFile) and len(wish.action.replacements) > 1
+            is_edit = (
+                isinstance(wish.action, EditFile)
+                and 1 < len(wish.action.replacements) <= MOST_PLACES
+            )
             return self._changes.places(wish.action, wish.change) if is_edit else ()
         changes = [wish.change for wish in asked]
         return tuple(

@@ -28,6 +28,7 @@ MOST_BYTES = 4 * 1024 * 1024
 SECONDS = 10.0
 """How long a run's end waits for the store and the comparison."""
 
+_DELETED = "it was deleted, and is a directory, a link or large: it lies in the trash"
 _NOT_KEPT = "its content was not kept"
 
 
@@ -74,6 +75,10 @@ def joined(made: Sequence[Made]) -> list[Step]:
             _follow(steps, each, each.moved_to)
             continue
         if each.is_directory:
+            if each.kind == "delete":
+                steps.setdefault(each.uri, []).append(
+                    Step(each.uri, None, None, each.uri, is_directory=True)
+                )
             continue
         of_file = steps.setdefault(each.uri, [])
         first, was = each.before_sha256, each.uri
@@ -116,6 +121,9 @@ async def _compared(
     room = MOST_CHARACTERS
     for step in steps:
         name, old_name = _name(step.uri, show), _name(step.was, show)
+        if step.is_directory and name == old_name:
+            omitted.append(OmittedFile(step.uri, _DELETED))
+            continue
         try:
             moved = f"rename from {old_name}\nrename to {name}\n" if name != old_name else ""
             part = ""

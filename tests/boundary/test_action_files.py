@@ -337,3 +337,13 @@ async def test_a_move_goes_to_a_free_name_in_one_step(bench: Bench) -> None:
     assert os.readlink(root / "new/link") == "taken"
     assert (root / "taken").read_bytes() == b"taken"
     assert sorted(os.listdir(root)) == ["new", "taken"]
+
+
+async def test_a_read_only_file_stays_as_it_is(bench: Bench) -> None:
+    (bench.root / "locked").write_bytes(b"old")
+    os.chmod(bench.root / "locked", 0o444)
+    write = bench.client.write(bench.path("locked"), b"new", expected_sha256=sha(b"old"))
+    failure = await bench.fails(write, "denied")
+    assert "read-only" in failure.reason
+    assert (bench.root / "locked").read_bytes() == b"old"
+    assert os.listdir(bench.root) == ["locked"]

@@ -207,3 +207,18 @@ def test_a_rewrite_says_what_was_wanted(text: str, wanted: str) -> None:
     assume("\r" not in text.replace("\r\n", ""))
     assert normalised(rewrite_all(text, flat)) == flat
     assert rewrite_all(text, normalised(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("old", "what"),
+    [
+        ('say(\\"hi\\")\\nend', "backslashes"),
+        ("if a &lt; b:", "entities"),
+        ("x\\\\d+", "backslashes"),
+    ],
+)
+def test_a_text_that_is_there_without_its_escapes_is_explained(old: str, what: str) -> None:
+    text = 'top\nsay("hi")\nend\nif a < b:\nx\\d+\n'
+    with pytest.raises(ActionFailed) as failed:
+        replace_all(text, (Replacement(old, "new"),))
+    assert f"without its {what}" in failed.value.reason
