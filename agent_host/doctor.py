@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,13 +22,17 @@ from agent_host import __version__
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
+from agent_host.app.workspace import Workspace
 from agent_host.core.errors import AgentHostError
 from agent_host.core.model import ModelInfo, RuntimeOptions
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.keychain import Keychain
+from agent_host.lsp.host import Folder, WorkspaceStatus
 from agent_host.lsp.json_values import is_list, is_object
+from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.rules import read_rules
-from agent_host.roles import RoleShelf, read_roles, role_folders
+from agent_host.permissions.trust import TrustBook
+from agent_host.roles import RoleShelf
 from agent_host.runtimes import CLAUDE
 from agent_host.runtimes.claude_info import claude_info
 from agent_host.runtimes.embedded.model import ModelFile, model_file
@@ -35,7 +40,6 @@ from agent_host.settings import (
     SettingProblem,
     Settings,
     StateDirs,
-    load_settings,
     session_store,
     state_dirs,
 )
@@ -56,6 +60,7 @@ class Situation:
     dirs: StateDirs
     settings: Settings
     setting_problems: tuple[SettingProblem, ...]
+    folders: tuple[WorkspaceStatus, ...]
     shelf: RoleShelf
     credentials: Credentials
     embedded: ModelFile
@@ -105,12 +110,13 @@ class Report:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, as sentences; a missing key is not."""
+        """What is wrong, as sentences; a missing key is not, nor that nobody trusts a folder."""
         situation = self.situation
         settings = [problem.sentence for problem in situation.setting_problems]
         roles = [
             f"{problem.source}:{problem.line}: {problem.reason}"
             for problem in situation.shelf.problems
+            if problem.severity == "error"
         ]
         store = [self.store_problem] if self.store_problem else []
         return (*settings, *roles, *store)
@@ -119,14 +125,24 @@ class Report:
 def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
     """Read settings, roles and credentials as a host in that folder would."""
     dirs = state_dirs(environ)
-    settings, problems = load_settings(environ, parse_rules=read_rules)
-    narrow = partial(read_rules, narrow_only=True)
+    found = Workspace(
+        dirs,
+        environ,
+        GrantBook(dirs.state, time.time, str),
+        TrustBook(dirs.state, time.time),
+        parse_rules=read_rules,
+        narrow_rules=partial(read_rules, narrow_only=True),
+        sandbox=lambda: "none",
+    )
+    found.set_folders([Folder(workspace.as_uri(), workspace.name)])
+    found.reload()
     return Situation(
         workspace=workspace,
         dirs=dirs,
-        settings=settings,
-        setting_problems=problems,
-        shelf=read_roles(role_folders(dirs.roles, [workspace], read_rules, narrow)),
+        settings=found.settings,
+        setting_problems=found.setting_problems,
+        folders=found.status(),
+        shelf=found.roles_now(),
         credentials=read_credentials(environ, stored=Keychain(dirs.state).stored()),
         embedded=model_file(environ, dirs.cache),
         environment=environ,

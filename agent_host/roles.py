@@ -71,20 +71,6 @@ class RoleFolder:
     parse_rules: ParseRules | None = None
 
 
-def role_folders(
-    user: Path,
-    workspaces: Iterable[Path],
-    parse_rules: ParseRules,
-    parse_workspace_rules: ParseRules,
-) -> tuple[RoleFolder, ...]:
-    """Where roles are, first the weakest: in the package, the user's own, each workspace's."""
-    return (
-        RoleFolder(packaged_roles(), parse_rules),
-        RoleFolder(user, parse_rules),
-        *(RoleFolder(root / WORKSPACE_FOLDER, parse_workspace_rules) for root in workspaces),
-    )
-
-
 def read_roles(folders: Iterable[RoleFolder]) -> RoleShelf:
     """Read each folder's `*.md`; a later folder's role takes the place of an earlier one's."""
     roles: dict[str, Role] = {}

@@ -155,10 +155,12 @@ class Application:
         """Take back what waits."""
         return self._parts.manager.take_back(session_id, waiting_id)
 
-    def status(self) -> HostStatus:
+    async def status(self) -> HostStatus:
         """What goes on right now."""
         parts = self._parts
-        return HostStatus(parts.manager.status(), parts.action_server(), parts.runtimes())
+        workspaces = await asyncio.to_thread(parts.workspace.status)
+        sessions = parts.manager.status()
+        return HostStatus(sessions, parts.action_server(), parts.runtimes(), workspaces)
 
     async def roles(self) -> RoleList:
         """The roles that can be used, and the broken ones."""

@@ -29,7 +29,7 @@ from agent_host.guidance.files import MayRead
 from agent_host.guidance.parsing import parse_prompt, parse_skill
 from agent_host.guidance.reader import WORKSPACE_FOLDERS, Place, brought, kind_of
 from agent_host.keychain import Keychain
-from agent_host.lsp.host import Folder
+from agent_host.lsp.host import Folder, WorkspaceStatus
 from agent_host.permissions import paths
 from agent_host.permissions.engine import judge
 from agent_host.permissions.grants import GrantBook
@@ -52,6 +52,9 @@ MOUNTING = "bubblewrap"
 
 _READER = Role("guidance", "", "", "", "", skills=frozenset({"fs.read"}))
 """For whom the guidance of a workspace is read."""
+
+MOST_LISTED = 100
+"""How many things that an untrusted folder brings are named."""
 
 NOT_TRUSTED = "The workspace is not trusted yet, so its roles are not used."
 
@@ -135,6 +138,14 @@ class Workspace:
         roles = (f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
         return (*roles, *self._workspace_rules.names(root), *brought(root))
 
+    def status(self) -> tuple[WorkspaceStatus, ...]:
+        """Each folder, and what is ignored of it. Reads the disk."""
+        trusted = {root: self.trusted(root) for root in self._roots}
+        return tuple(
+            WorkspaceStatus(root, is_trusted, () if is_trusted else self.brings(root)[:MOST_LISTED])
+            for root, is_trusted in trusted.items()
+        )
+
     # ---- guidance
 
     def guidance_places(self) -> tuple[Place, ...]:
@@ -215,7 +226,7 @@ class Workspace:
 
     async def roles(self) -> RoleShelf:
         """The roles as they are on disk now."""
-        return await asyncio.to_thread(self._all_roles)
+        return await asyncio.to_thread(self.roles_now)
 
     def rights_of(self, role: Role) -> tuple[Right, ...]:
         """What a role may do in the first folder as things are now, and why."""
@@ -228,8 +239,11 @@ class Workspace:
         folders = [self._dirs.roles, *(Path(root, WORKSPACE_FOLDER) for root in self._roots)]
         return any(os.path.realpath(folder) == str(Path(path).parent) for folder in folders)
 
-    def _all_roles(self) -> RoleShelf:
-        """The roles, with what is wrong in the workspace's rules or keeps them from being used."""
+    def roles_now(self) -> RoleShelf:
+        """The roles, with what is wrong in the workspace's rules or keeps them from being used.
+
+        Reads the disk.
+        """
         shelf = self._read_roles()
         found = [
             problem
@@ -309,7 +323,8 @@ def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def _with_unused(shelf: RoleShelf, unused: RoleShelf) -> RoleShelf:
     """The shelf, with the roles of untrusted folders listed as unusable."""
     left_out = tuple(
-        RoleProblem(role.name, role.source, 1, NOT_TRUSTED) for role in unused.roles.values()
+        RoleProblem(role.name, role.source, 1, NOT_TRUSTED, "warning")
+        for role in unused.roles.values()
     )
     if not left_out and not unused.problems:
         return shelf

@@ -13,6 +13,7 @@ from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
 from agent_host.core.model import ModelInfo
 from agent_host.doctor import LocalServer, Report, examine, names
+from agent_host.lsp.host import WorkspaceStatus
 
 _NO_SERVER = "none answers on the usual ports; set LOCAL_BASE_URL for another address"
 
@@ -40,6 +41,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
     situation = report.situation
     roles = situation.shelf.roles.values()
     return {
+        "Workspace": [line for folder in situation.folders for line in _folder(folder)],
         "Model": [report.model or f"none: {report.model_problem}"],
         "Keys and addresses": [_credential(each) for each in _as_json_keys(report)],
         "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
@@ -57,6 +59,15 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Versions": [f"{name} {found or 'missing'}" for name, found in report.versions.items()],
         "Problems": list(report.problems) or ["none"],
     }
+
+
+def _folder(folder: WorkspaceStatus) -> list[str]:
+    if folder.trusted:
+        return [f"{folder.path}: trusted"]
+    told = [f"{folder.path}: not trusted, so agents only read in it"]
+    if folder.ignored:
+        told.append(f"not used until `agent-host trust --add {folder.path}`:")
+    return [*told, *(f"  {name}" for name in folder.ignored)]
 
 
 def _sandbox(sandbox: Sandbox) -> str:
@@ -108,6 +119,10 @@ def _as_json(report: Report) -> dict[str, object]:
     situation = report.situation
     dirs = situation.dirs
     return {
+        "workspaces": [
+            {"path": each.path, "trusted": each.trusted, "ignored": list(each.ignored)}
+            for each in situation.folders
+        ],
         "model": report.model,
         "modelProblem": report.model_problem,
         "keys": _as_json_keys(report),

@@ -53,7 +53,6 @@ from agent_host.lsp.host import (
     ClientInfo,
     ContentChange,
     Folder,
-    HostStatus,
     PositionEncoding,
     RoleList,
 )
@@ -192,21 +191,6 @@ def _diff(diff: RunDiff) -> wire.DiffWire:
 
 def _omitted(files: Sequence[OmittedFile]) -> list[wire_delta.OmittedFileWire]:
     return [wire_delta.OmittedFileWire(uri=file.uri, reason=file.reason) for file in files]
-
-
-def status_answer(status: HostStatus, version: str) -> wire.StatusAnswer:
-    server = status.action_server
-    return wire.StatusAnswer(
-        version=version,
-        sessions=[
-            wire.SessionStatusWire(session_id=of.session_id, status=of.state, run_id=of.run_id)
-            for of in status.sessions
-        ],
-        action_server=wire.ActionServerWire(
-            pid=server.pid, restarts=server.restarts, sandbox=server.sandbox
-        ),
-        runtimes=list(status.runtimes),
-    )
 
 
 def roles_answer(found: RoleList) -> wire.RolesAnswer:

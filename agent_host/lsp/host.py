@@ -65,12 +65,22 @@ class ContentChange:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkspaceStatus:
+    """A folder; `ignored`: what it brings that is not used, since nobody has trusted it."""
+
+    path: str
+    trusted: bool
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostStatus:
     """What `agent/status` tells; `runtimes` are the names that can be asked for."""
 
     sessions: tuple[SessionStatus, ...]
     action_server: ActionServerStatus
     runtimes: tuple[str, ...]
+    workspaces: tuple[WorkspaceStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +186,7 @@ class Host(Protocol):
         """Take back what waits; False if it is not waiting any more."""
         ...
 
-    def status(self) -> HostStatus:
+    async def status(self) -> HostStatus:
         """What goes on right now."""
         ...
 

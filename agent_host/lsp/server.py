@@ -19,6 +19,7 @@ from agent_host.core.errors import InvalidRequest
 from agent_host.core.model import JsonObject
 from agent_host.lsp import convert, convert_guidance, convert_session, standard, wire
 from agent_host.lsp.capabilities import COMMANDS, initialize_result
+from agent_host.lsp.convert_status import status_answer
 from agent_host.lsp.host import Folder, Host, MakeHost
 from agent_host.lsp.json_values import is_object
 from agent_host.lsp.protocol import EdgeProtocol
@@ -195,8 +196,8 @@ class Server:
         host = await self._ready()
         return wire.UnsteerAnswer(removed=host.take_back(params.session_id, params.id))
 
-    def _status(self, _: wire.NoParams) -> Told:
-        return convert.status_answer(self._app.status(), __version__)
+    async def _status(self, _: wire.NoParams) -> Told:
+        return status_answer(await self._app.status(), __version__)
 
     async def _roles(self, _: wire.NoParams) -> Told:
         host = await self._ready()

@@ -22,6 +22,7 @@ from agent_host.lsp import wire_ask as wa
 from agent_host.lsp import wire_guidance as wg
 from agent_host.lsp import wire_session as ws
 from agent_host.lsp import wire_settings as wt
+from agent_host.lsp import wire_status as wst
 from agent_host.lsp.json_values import is_list, is_object
 from agent_host.lsp.wire_base import Count, Heard, Id, Index, Name, Params, Text, Token, Told
 from agent_host.lsp.wire_delta import AgentDelta, OmittedFileWire, Status, UsageWire
@@ -252,25 +253,6 @@ class PingAnswer(Told):
     pong: Literal[True] = True
 
 
-class SessionStatusWire(Told):
-    session_id: str
-    status: Literal["idle", "running", "needsInput", "stopping"]
-    run_id: str | None = None
-
-
-class ActionServerWire(Told):
-    pid: int | None = None
-    restarts: int
-    sandbox: str
-
-
-class StatusAnswer(Told):
-    version: str
-    sessions: list[SessionStatusWire]
-    action_server: ActionServerWire
-    runtimes: list[str]
-
-
 class RightWire(Told):
     """What a role may do with an ordinary file or command, and the step or rule that says so.
 
@@ -346,7 +328,7 @@ METHODS: Mapping[str, Method] = {
     "agent/steer/list": Method("editor", PendingParams, PendingAnswer),
     "agent/steer/remove": Method("editor", UnsteerParams, UnsteerAnswer),
     "agent/ping": Method("editor", Anything, PingAnswer),
-    "agent/status": Method("editor", NoParams, StatusAnswer),
+    "agent/status": Method("editor", NoParams, wst.StatusAnswer),
     "agent/roles": Method("editor", NoParams, RolesAnswer),
     "agent/models": Method("editor", NoParams, ModelsAnswer),
     "agent/guidance": Method("editor", NoParams, wg.GuidanceAnswer),

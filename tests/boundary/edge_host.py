@@ -153,7 +153,7 @@ class EdgeHost:
             self._runs[each].set()
         return Stopped(stopped)
 
-    def status(self) -> HostStatus:
+    async def status(self) -> HostStatus:
         sessions = (SessionStatus("s1", "running" if self._runs else "idle"),)
         return HostStatus(sessions, ActionServerStatus(1, 0, "none"), ("sdk",))
 

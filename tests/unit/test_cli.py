@@ -78,6 +78,7 @@ def test_roles_are_listed_and_broken_ones_explained(
     folder = tmp_path / ".agent" / "rules" / "roles"
     folder.mkdir(parents=True)
     (folder / "coder.md").write_text("---\ndescription: a: b\n---\nP")
+    assert call("trust", "--add", str(tmp_path)) == 0
     assert call("roles", "--cwd", str(tmp_path)) == 1
     out = capsys.readouterr().out
     assert f"{folder / 'coder.md'}:2: Not valid YAML" in out
@@ -111,6 +112,23 @@ def test_doctor_tells_wrong_settings_and_what_it_searched(tmp_path: Path) -> Non
     assert "(searched /nowhere)" in done.stdout
     assert str(config) in done.stdout
     assert "\nSandbox for commands\n" in done.stdout
+
+
+def test_nothing_of_an_untrusted_folder_is_used_and_all_of_it_is_told(tmp_path: Path) -> None:
+    role = tmp_path / ".agent/rules/roles/coder.md"
+    role.parent.mkdir(parents=True)
+    role.write_text("---\nname: coder\ndescription: Theirs.\n---\nx\n")
+    done = program("doctor", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "not trusted, so agents only read in it" in done.stdout
+    assert "    .agent/rules/roles/coder.md\n" in done.stdout
+    assert "Theirs." not in done.stdout
+    listed = program("roles", cwd=tmp_path)
+    assert (listed.returncode, "Theirs." in listed.stdout) == (0, False)
+    assert "coder.md:1: The workspace is not trusted yet" in listed.stdout
+    assert program("trust", "--add", str(tmp_path), cwd=tmp_path).returncode == 0
+    assert f"{tmp_path.resolve()}: trusted" in program("doctor", cwd=tmp_path).stdout
+    assert "Theirs." in program("roles", cwd=tmp_path).stdout
 
 
 def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:

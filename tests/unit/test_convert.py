@@ -27,10 +27,10 @@ from agent_host.core.model import (
     Usage,
 )
 from agent_host.core.permission import Option
-from agent_host.lsp import convert, standard, wire
+from agent_host.lsp import convert, convert_status, standard, wire
 from agent_host.lsp.delta_encoder import DeltaEncoder
 from agent_host.lsp.framing import Framer
-from agent_host.lsp.host import ClientInfo, Folder, HostStatus, RoleList
+from agent_host.lsp.host import ClientInfo, Folder, HostStatus, RoleList, WorkspaceStatus
 from agent_host.lsp.wire_base import read
 
 WIRE_RANGE = {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 6}}
@@ -260,13 +260,17 @@ def test_run_answer() -> None:
 
 def test_status_roles_and_models() -> None:
     status = HostStatus(
-        (SessionStatus("s", "needsInput", "r"),), ActionServerStatus(None, 2, "none"), ("sdk",)
+        (SessionStatus("s", "needsInput", "r"),),
+        ActionServerStatus(None, 2, "none"),
+        ("sdk",),
+        (WorkspaceStatus("/w", trusted=False, ignored=("a role",)),),
     )
-    assert convert.status_answer(status, "1.0").json_object() == {
+    assert convert_status.status_answer(status, "1.0").json_object() == {
         "version": "1.0",
         "sessions": [{"sessionId": "s", "status": "needsInput", "runId": "r"}],
         "actionServer": {"restarts": 2, "sandbox": "none"},
         "runtimes": ["sdk"],
+        "workspaces": [{"path": "/w", "trusted": False, "ignored": ["a role"]}],
     }
     role = Role("coder", "Writes.", "secret prompt", "coder.md", "0", skills=frozenset({"b", "a"}))
     problem = RoleProblem("bad", "bad.md", 3, "no name")

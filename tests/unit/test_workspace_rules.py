@@ -134,6 +134,28 @@ async def test_the_rules_of_an_unknown_workspace_are_listed_and_not_used(
     assert str(FILE) in found.brings(root)
 
 
+def test_what_is_ignored_of_a_folder_is_told(workspace: Callable[..., Workspace]) -> None:
+    found = workspace(trust=False)
+    (root,) = found.roots
+    evil = Path(root, ".agent/rules/roles/evil.md")
+    evil.parent.mkdir(parents=True)
+    evil.write_text("---\ndescription: x\n---\nx\n")
+    Path(root, "AGENTS.md").write_text("Do as I say.")
+    config = Path(root, FILE)
+    config.write_text(config.read_text() + "mcpServers: {docs: {command: [docs, --all]}}\n")
+    (told,) = found.status()
+    assert (told.path, told.trusted) == (root, False)
+    assert told.ignored == (
+        ".agent/rules/roles/evil.md",
+        str(FILE),
+        "MCP server docs: docs --all",
+        "AGENTS.md",
+    )
+    found.set_own_settings({"trust": "always"})
+    (told,) = found.status()
+    assert (told.trusted, told.ignored) == (True, ())
+
+
 async def test_a_role_s_ban_stands_against_what_the_user_allows(
     workspace: Callable[..., Workspace],
 ) -> None:

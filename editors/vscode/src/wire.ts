@@ -534,6 +534,7 @@ export type StatusAnswer = {
   sessions: (SessionStatusWire)[];
   actionServer: ActionServerWire;
   runtimes: (string)[];
+  workspaces: (WorkspaceWire)[];
 };
 
 /** What became of it: `runId` is of the run that it started. */
@@ -640,6 +641,13 @@ export type WaitingWire = {
   id: string;
   prompt: string;
   when: "now" | "next";
+};
+
+/** A folder of the workspace; `ignored` is what it brings that is not used until it is trusted: roles, rules, MCP servers, instructions, skills, prompts. */
+export type WorkspaceWire = {
+  path: string;
+  trusted: boolean;
+  ignored: (string)[];
 };
 
 /** Each method with its params and its result; null: a notification. */
