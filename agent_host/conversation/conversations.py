@@ -47,11 +47,12 @@ class Runs(Protocol):
 
 @dataclass(slots=True)
 class _Live:
-    """A document that something was sent from."""
+    """A document that something was sent from; `answering` is the run that began last."""
 
     uri: str
     writer: DocumentWriter
     run_id: str | None = None
+    answering: str = ""
     sent: str = ""
     ended: bool = False
     session_id: str | None = None
@@ -95,6 +96,7 @@ class Conversations:
     def opened(self, uri: str) -> None:
         """A document was opened."""
         if self.shelf.opened(uri):
+            self._follow(uri)
             self._wake(uri)
             if same_key(uri) in self._to_send:
                 self._to_send.discard(same_key(uri))
@@ -237,6 +239,7 @@ class Conversations:
 
     def _begin(self, live: _Live, run_id: str) -> None:
         live.run_id, live.ended, live.composer = run_id, False, Composer(self._shorten)
+        live.answering = run_id
         self._of_run[run_id] = live
 
     async def _converse(self, live: _Live, document: Document, prompt: str, run_id: str) -> None:
@@ -322,11 +325,26 @@ class Conversations:
             live.writer.wake()
 
     def _let_go(self, key: str) -> None:
-        """Forget a document that is closed and in which nothing goes on."""
+        """Forget a document that is closed, once nothing goes on in it and nothing waits for it."""
         live = self._live.get(key)
-        if live is not None and live.run_id is None and not self.shelf.holds(key):
+        if live is None or live.run_id is not None or live.writer.waits:
+            return
+        if not self.shelf.holds(key):
             del self._live[key]
             live.writer.close()
+
+    def _follow(self, uri: str) -> None:
+        """A document that was renamed is closed under one name and opened under another."""
+        conversation = self.shelf.conversation(uri)
+        if conversation is None or same_key(uri) in self._live:
+            return
+        for key, live in tuple(self._live.items()):
+            is_here = conversation.answer(live.answering) is not None
+            if is_here and not self.shelf.holds(key):
+                self._live[same_key(uri)] = self._live.pop(key)
+                live.uri = uri
+                live.writer.move(uri)
+                return
 
     async def _move_on(self, uri: str, made: asyncio.Event) -> None:
         """The cursor goes to where the next prompt is written."""

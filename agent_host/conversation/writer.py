@@ -96,6 +96,17 @@ class DocumentWriter:
             self._waiting.append(Piece(run_id, text))
         self._go()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something is not written yet."""
+        return bool(self._waiting)
+
+    def move(self, uri: str) -> None:
+        """The document has another name from now on."""
+        self._uri = uri
+        self._doubt = None
+        self.wake()
+
     def wake(self) -> None:
         """Look at the document again."""
         self._woken.set()
