@@ -8,7 +8,7 @@ model byte for byte, to no other. `repaired` makes any history acceptable to eve
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never, cast
 
 from agent_host.core.model import ImagePart, JsonObject, PromptPart, ResourcePart, TextPart
@@ -117,6 +117,15 @@ def repaired(items: Sequence[Item], model: str) -> tuple[Item, ...]:
         out.append(own)
     _end_turn(out, waiting, results)
     return tuple(out)
+
+
+def without_hidden(items: Iterable[Item]) -> list[Item]:
+    """Without what only its maker understands, should it not take that back any more."""
+    return [
+        replace(item, opaque=None) if isinstance(item, AgentSaid | Called) else item
+        for item in items
+        if not isinstance(item, Reasoned)
+    ]
 
 
 def interruptions(items: Sequence[Item]) -> tuple[Returned, ...]:

@@ -69,12 +69,19 @@ class Trouble(Exception):
     """The turn could not be answered.
 
     `again`: asking again may help. `after`: the wait in seconds that the vendor asks for.
+    `hidden`: what the vendor itself had hidden in earlier turns is what it does not take.
     """
 
     def __init__(
-        self, error: AgentHostError, *, again: bool = False, after: float | None = None
+        self,
+        error: AgentHostError,
+        *,
+        again: bool = False,
+        after: float | None = None,
+        hidden: bool = False,
     ) -> None:
         super().__init__(error.message)
+        self.hidden = hidden
         self.error = error
         self.again = again
         self.after = after

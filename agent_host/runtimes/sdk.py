@@ -162,7 +162,7 @@ class SdkRuntime:
         if self._own is None:
             from agent_host.runtimes.embedded.host import EmbeddedProvider
 
-            self._http = self._http or _shared_client()
+            self._http = self._http or _shared()
             self._own = EmbeddedProvider(embedded.file, embedded.environment, self._http)
         return self._own
 
@@ -171,8 +171,8 @@ class SdkRuntime:
             from agent_host.runtimes.providers.scripted import ScriptedProvider
 
             return ScriptedProvider()
-        if self._http is None:
-            self._http = _shared_client()
+        self._http = self._http or _shared()
+        _check(vendor, config)
         if vendor == "anthropic":
             from agent_host.runtimes.providers.anthropic import AnthropicProvider
 
@@ -200,18 +200,16 @@ def _vendor(model: str) -> str:
     return vendor
 
 
-def _shared_client() -> "httpx2.AsyncClient":
-    import httpx2
+def _shared() -> "httpx2.AsyncClient":
+    from agent_host.runtimes.http_client import shared_client
 
-    # A local server is never behind the proxy that the environment may name.
-    direct = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
-    return httpx2.AsyncClient(
-        limits=httpx2.Limits(max_connections=200, max_keepalive_connections=100),
-        timeout=httpx2.Timeout(600, connect=10),
-        mounts=direct,
-        # A redirect would take the key along to wherever it points.
-        follow_redirects=False,
-    )
+    return shared_client()
+
+
+def _check(vendor: str, config: ProviderConfig) -> None:
+    from agent_host.runtimes.http_client import check_address
+
+    check_address(vendor, config)
 
 
 @contextmanager

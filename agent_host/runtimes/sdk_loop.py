@@ -49,6 +49,7 @@ from agent_host.runtimes.conversation import (
     interruptions,
     repaired,
     user_said,
+    without_hidden,
 )
 from agent_host.runtimes.provider import ModelAnswer, Trouble
 from agent_host.runtimes.sdk_turn import Asker
@@ -179,7 +180,7 @@ class RunLoop:
         if (problem := await self._compactor.if_full()) is not None:
             self._sink.log("context", problem)
         try:
-            return await self._asker.ask(self._sent(), turn)
+            return await self._asked(turn)
         except Trouble as trouble:
             if not isinstance(trouble.error, ContextOverflow):
                 raise
@@ -187,11 +188,21 @@ class RunLoop:
                 raise self._compactor.overflow() from trouble
             self._sink.retry("the conversation was too long and has been compacted", 0.0)
         try:
-            return await self._asker.ask(self._sent(), turn)
+            return await self._asked(turn)
         except Trouble as trouble:
             if isinstance(trouble.error, ContextOverflow):
                 raise self._compactor.overflow() from trouble
             raise
+
+    async def _asked(self, turn: int) -> ModelAnswer:
+        """The model's answer; what the vendor does not take back of its own is left out once."""
+        try:
+            return await self._asker.ask(self._sent(), turn)
+        except Trouble as trouble:
+            if not trouble.hidden or not self._memory.forget_hidden():
+                raise
+            self._sink.retry(f"{trouble.error.message} Its earlier thoughts are left out.", 0.0)
+        return await self._asker.ask(self._sent(), turn)
 
     def _sent(self) -> tuple[Item, ...]:
         return repaired(self._memory.items, self._request.model)
@@ -294,6 +305,12 @@ class _Memory:
             self.gauge.add(new)
             self.calls |= {item.call_id: item for item in new if isinstance(item, Called)}
             self.sink.remember([encode(item) for item in new])
+
+    def forget_hidden(self) -> bool:
+        """Go on without the vendor's own data, which stay in the store; False: there are none."""
+        before, self.items = self.items, without_hidden(self.items)
+        self.gauge.reset(self.items)
+        return before != self.items
 
     def replace(self, how: Compacted, items: tuple[Item, ...]) -> None:
         """The conversation is this from now on."""

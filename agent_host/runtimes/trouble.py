@@ -32,6 +32,12 @@ _TOO_LONG = re.compile(
     r"|exceeds? the maximum number of tokens|input token count",
     re.IGNORECASE,
 )
+_HIDDEN = re.compile(
+    r"invalid .?signature|blocks.{0,40}cannot be modified|expected .?thinking"
+    r"|could not be (verified|decrypted)|invalid_encrypted_content"
+    r"|required following item|required .?reasoning.? item|thought.signature",
+    re.IGNORECASE,
+)
 _PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
@@ -101,7 +107,13 @@ def trouble_of_status(
                 f"{vendor.label} {did} with status {status}{said}.", status=status
             )
     again = complaint.status in _AGAIN or complaint.status >= 500
-    return Trouble(error, again=again, after=complaint.after)
+    hidden = complaint.status in (400, 422) and refuses_hidden(complaint.message)
+    return Trouble(error, again=again, after=complaint.after, hidden=hidden)
+
+
+def refuses_hidden(said: str) -> bool:
+    """Whether a vendor says that it does not take back what it had signed or encrypted."""
+    return _HIDDEN.search(said) is not None
 
 
 def trouble_of_connection(vendor: Vendor, config: ProviderConfig, reason: str) -> Trouble:

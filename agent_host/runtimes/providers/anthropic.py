@@ -28,6 +28,7 @@ from agent_host.runtimes.providers.anthropic_answer import ANTHROPIC, AnthropicA
 from agent_host.runtimes.server_events import server_events
 from agent_host.runtimes.trouble import (
     Complaint,
+    refuses_hidden,
     retry_after,
     trouble_of_connection,
     trouble_of_status,
@@ -58,6 +59,7 @@ class AnthropicProvider:
     def __init__(self, config: ProviderConfig, http: httpx2.AsyncClient) -> None:
         self._config = config
         self._thoughtless: set[str] = set()
+        self._most: dict[str, int] = {}
         self._client: anthropic.AsyncAnthropic | None = None
         if config.key is not None:
             self._client = anthropic.AsyncAnthropic(
@@ -74,15 +76,12 @@ class AnthropicProvider:
         if self._client is None:
             raise Trouble(ANTHROPIC.no_key())
         try:
-            try:
-                return await self._stream(self._client, ask, emit)
-            except anthropic.BadRequestError as error:
-                # Which models think in which way is known to the vendor only.
-                thinks = ask.name not in self._thoughtless and ask.options.effort is None
-                if not thinks or "thinking" not in error.message.lower():
-                    raise
-                self._thoughtless.add(ask.name)
-                return await self._stream(self._client, ask, emit)
+            while True:
+                try:
+                    return await self._stream(self._client, ask, emit)
+                except anthropic.BadRequestError as error:
+                    if not self._learns(ask, error.message):
+                        raise
         except anthropic.APIStatusError as error:
             raise self._trouble(error, ask.name) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -90,14 +89,27 @@ class AnthropicProvider:
         except anthropic.APIError as error:
             raise trouble_of_stream(ANTHROPIC, error.message) from error
 
+    def _learns(self, ask: ModelAsk, said: str) -> bool:
+        """Which models think in which way, and how long an answer may be, only the vendor knows."""
+        most = re.search(r"max_tokens: \d+ > (\d+)", said)
+        if most and ask.name not in self._most:
+            self._most[ask.name] = int(most[1])
+            return True
+        thinks = ask.name not in self._thoughtless and ask.options.effort is None
+        if not thinks or "thinking" not in said.lower() or refuses_hidden(said):
+            return False
+        self._thoughtless.add(ask.name)
+        return True
+
     async def _stream(
         self, client: anthropic.AsyncAnthropic, ask: ModelAsk, emit: Emit
     ) -> ModelAnswer:
         effort = ask.options.effort
-        thinking = None if ask.name in self._thoughtless else _thinking(ask.name, effort)
+        most = self._most.get(ask.name, _most_tokens(ask.name))
+        thinking = None if ask.name in self._thoughtless else _thinking(ask.name, effort, most)
         stream = await client.messages.create(
             model=ask.name,
-            max_tokens=_most_tokens(ask.name),
+            max_tokens=most,
             system=cast("list[TextBlockParam]", _system(ask.instructions)) or anthropic.omit,
             messages=messages(ask.items),
             tools=cast("list[ToolParam]", [_tool(s) for s in ask.tools]) or anthropic.omit,
@@ -183,7 +195,7 @@ def _tool(spec: ToolSpec) -> dict[str, object]:
 
 def _generation(name: str) -> tuple[int, int]:
     """A Claude model's version, such as (4, 6); a name of another form counts as a new one."""
-    found = re.match(r"claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2})(?!\d))?", name)
+    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2})(?!\d))?", name)
     return (int(found[1]), int(found[2] or 0)) if found else (5, 0)
 
 
@@ -194,14 +206,15 @@ def _most_tokens(name: str) -> int:
     return 8192 if generation < (3, 7) else 32_000
 
 
-def _thinking(name: str, effort: Effort | None) -> "ThinkingConfigParam | None":
+def _thinking(name: str, effort: Effort | None, most: int) -> "ThinkingConfigParam | None":
     generation = _generation(name)
     if generation < (3, 7):
         return None
     if effort == "none":
         return {"type": "disabled"}
     if generation < _ADAPTIVE:
-        return {"type": "enabled", "budget_tokens": _BUDGET[effort or "medium"]}
+        budget = min(_BUDGET[effort or "medium"], most - 1024)
+        return {"type": "enabled", "budget_tokens": budget}
     return {"type": "adaptive", "display": "summarized"}
 
 

@@ -32,6 +32,7 @@ from agent_host.runtimes.trouble import (
     Complaint,
     Vendor,
     is_page,
+    refuses_hidden,
     retry_after,
     trouble_of_connection,
     trouble_of_page,
@@ -105,7 +106,12 @@ class GeminiProvider:
                 # Which models think is known to the vendor only.
                 said = (error.message or "").lower()
                 thinks = self._thinks(ask.name) and ask.options.effort is None
-                if error.code != 400 or not thinks or "thinking" not in said:
+                if (
+                    error.code != 400
+                    or not thinks
+                    or "thinking" not in said
+                    or refuses_hidden(said)
+                ):
                     raise
                 self._thoughtless.add(ask.name)
                 return await self._stream(self._client, ask, emit)

@@ -26,7 +26,7 @@ from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
 from agent_host.runtimes.providers.openai_errors import as_trouble
 from agent_host.runtimes.providers.responses_answer import OPENAI, ResponsesAnswer
 from agent_host.runtimes.server_events import server_events
-from agent_host.runtimes.trouble import understood
+from agent_host.runtimes.trouble import refuses_hidden, understood
 
 if TYPE_CHECKING:
     from openai.types.responses import (
@@ -66,7 +66,8 @@ class OpenAIProvider:
                     return await self._stream(self._client, ask, emit, level)
                 except openai.BadRequestError as error:
                     # Which models reason, and for whom, is known to the vendor only.
-                    if level == _NO_REASONING or not re.search("reasoning|encrypt", error.message):
+                    wants_less = re.search("reasoning|encrypt", error.message, re.IGNORECASE)
+                    if level == _NO_REASONING or not wants_less or refuses_hidden(error.message):
                         raise
                     self._refuses[ask.name] = level + 1
 
