@@ -97,6 +97,10 @@ class Agent:
         """Whether something that it has called for is being done, by no other agent."""
         return self._gate.busy
 
+    def active(self) -> None:
+        """It, or one that it called, shows a sign of life."""
+        self._means.active()
+
     async def work(self) -> RuntimeResult:
         """Converse until the runtime has an outcome; whatever it does, there is one."""
         try:

@@ -212,6 +212,7 @@ class Run:
         return Shared(
             crew=around.crew,
             ledger=self._ledger,
+            clock=around.clock,
             ends=Ends(self._too_many_denials, self.stop),
             new_id=around.new_id,
             guidance=around.guidance,

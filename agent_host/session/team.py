@@ -12,14 +12,16 @@ from agent_host.core.actions import CallAgent
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import Delta
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import JsonObject, Origin, PromptPart, ToolResult
+from agent_host.core.model import JsonObject, LimitName, Origin, PromptPart, ToolResult
 from agent_host.core.ports import Runtime, RuntimeResult
 from agent_host.session.agent import Agent, Ends, Means, Mind
 from agent_host.session.budget import Budget
 from agent_host.session.call import failed
+from agent_host.session.clock import Clock
 from agent_host.session.gate import Crew
 from agent_host.session.ledger import Ledger
 from agent_host.session.plan import Plan
+from agent_host.session.watchdog import Watchdog
 
 MAX_AT_WORK = 8
 """So many called agents work at once in a run."""
@@ -37,6 +39,7 @@ class Shared:
 
     crew: Crew
     ledger: Ledger
+    clock: Clock
     ends: Ends
     new_id: Callable[[], str]
     guidance: GuidanceSource
@@ -88,15 +91,26 @@ class Team:
             return failed(f"{action.role} can't be called. {error.message}")
         budget = caller.budget.part(plan.limits)
         mind = Mind(_forget, _nothing_said, set())
-        agent = Agent(plan, runtime, self._means(budget, mind), call_id)
+        timer = _Timer(plan, self._shared.clock, self._busy_below)
+
+        def active() -> None:
+            timer.active()
+            caller.active()
+
+        means = self._means(budget, mind, active)
+        agent = Agent(plan, runtime, means, call_id)
         self._called.append(agent)
         try:
-            outcome = await _in_time(agent)
+            outcome = await timer.hold(agent)
         finally:
             self._called.remove(agent)
         return _answer(agent, outcome)
 
-    def _means(self, budget: Budget, mind: Mind) -> Means:
+    def _busy_below(self, path: tuple[str, ...]) -> bool:
+        """Whether an action of the agent with that path is on its way, or of one that it called."""
+        return any(a.busy for a in self._called if a.plan.path[: len(path)] == path)
+
+    def _means(self, budget: Budget, mind: Mind, active: Callable[[], None] | None = None) -> Means:
         shared = self._shared
         return Means(
             crew=shared.crew,
@@ -108,20 +122,41 @@ class Team:
             ends=shared.ends,
             new_id=shared.new_id,
             tell=shared.tell,
-            active=shared.active,
+            active=active or shared.active,
             used=shared.used,
             call_agent=self._call,
         )
 
 
-async def _in_time(agent: Agent) -> RuntimeResult:
-    seconds = agent.plan.limits.wall_seconds
-    try:
-        async with asyncio.timeout(seconds):
-            return await agent.work()
-    except TimeoutError:
-        reason = f"it took longer than {seconds:g} s"
-        return RuntimeResult("limit", "", limit="wallSeconds", reason=reason)
+class _Timer:
+    """The limits of time of an agent that was called; its own, within those of the run."""
+
+    def __init__(self, plan: Plan, clock: Clock, busy: Callable[[tuple[str, ...]], bool]) -> None:
+        self._reached: tuple[LimitName, str] | None = None
+        self._scope = asyncio.timeout(None)
+        self._watchdog = Watchdog(
+            plan.limits, clock, busy=lambda: busy(plan.path), at_limit=self._at_limit
+        )
+        self.active = self._watchdog.active
+
+    async def hold(self, agent: Agent) -> RuntimeResult:
+        """Have the agent work as long as it may."""
+        try:
+            async with self._scope:
+                self._watchdog.start()
+                return await agent.work()
+        except TimeoutError:
+            if self._reached is None:
+                raise
+            limit, reason = self._reached
+            return RuntimeResult("limit", "", limit=limit, reason=reason)
+        finally:
+            self._watchdog.cancel()
+
+    def _at_limit(self, limit: LimitName, reason: str) -> None:
+        if self._reached is None:
+            self._reached = limit, reason
+            self._scope.reschedule(asyncio.get_running_loop().time())
 
 
 def _answer(agent: Agent, outcome: RuntimeResult) -> ToolResult:

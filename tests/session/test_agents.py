@@ -322,6 +322,7 @@ OWN_LIMITS: Mapping[str, Limits] = {
     "maxTurns": Limits(max_turns=2),
     "maxCostUsd": Limits(max_cost_usd=0.3),
     "wallSeconds": Limits(wall_seconds=0.01),
+    "inactivitySeconds": Limits(inactivity_seconds=0.05),
 }
 
 
@@ -329,12 +330,14 @@ OWN_LIMITS: Mapping[str, Limits] = {
 async def test_an_agents_own_limit_ends_that_agent(tmp_path: Path, name: str) -> None:
     helper = role("helper", limits=OWN_LIMITS[name])
     async with stage(tmp_path, roles=(calling("helper"), helper)) as host:
+        host.clock.monotonic = asyncio.get_running_loop().time  # type: ignore[method-assign]
         lead, results = doing(call("helper"))
-        cast(host, lead=lead, helper=silent if name == "wallSeconds" else working(0.2, []))
+        cast(host, lead=lead, helper=silent if "Seconds" in name else working(0.2, []))
         result = await host.manager.run(asked(role="lead"))
         assert result.status == "completed"
         ((status, text),) = [(each.status, each.text) for each in results]
         assert (status, f"limit {name}" in text) == ("failed", True)
+        assert ("So far it said:\nHm." in text) == ("Seconds" in name)
 
 
 async def test_the_silence_of_an_agent_is_the_runs(tmp_path: Path) -> None:
