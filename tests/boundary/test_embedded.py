@@ -57,6 +57,7 @@ def test_a_file_that_is_no_model_ends_the_run_with_what_to_do(tmp_path: Path, ho
     result = editor.run("hi", model="local/embedded").result(60)
     assert (result["status"], result["error"]["code"]) == ("failed", "runtime_failed")
     assert "did not start" in result["error"]["error"]
+    assert "check that no.gguf" in result["error"]["error"]
 
 
 @pytest.mark.parametrize(

@@ -81,5 +81,6 @@ class EmbeddedProvider:
             tail = child.stderr_tail.strip().splitlines()
             await self.close()
             why = tail[-1] if tail else "it said nothing"
-            raise Trouble(RuntimeFailed(f"The embedded model did not start: {why}"))
+            advice = self._file.when_broken
+            raise Trouble(RuntimeFailed(f"The embedded model did not start ({why}): {advice}."))
         return line.decode().strip()

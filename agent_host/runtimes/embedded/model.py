@@ -52,6 +52,13 @@ class ModelFile:
             return f"{VARIABLE} names {self.chosen.name}, which is no file."
         return f"{_INSTALL}: it downloads a small model ({MEGABYTES} MB)."
 
+    @property
+    def when_broken(self) -> str:
+        """What to do if the engine can't load it, as a clause."""
+        if self.chosen:
+            return f"check that {self.chosen.name} ({VARIABLE}) is a whole GGUF file"
+        return "run `agent-host models --install-embedded` again, the file may be damaged"
+
     def require(self) -> Path:
         """The file. Raises RuntimeMissing."""
         if self.problem is not None:
