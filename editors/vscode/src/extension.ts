@@ -7,6 +7,7 @@ import { Keys } from './host/keys.ts';
 import { prepare } from './host/prompt.ts';
 import { Server } from './host/server.ts';
 import { Sessions } from './host/sessions.ts';
+import { suggestions } from './host/suggest.ts';
 import { Commands } from './ui/commands.ts';
 import { Diffs } from './ui/diffs.ts';
 import { Questions } from './ui/questions.ts';
@@ -15,7 +16,7 @@ import { SessionTree } from './ui/tree.ts';
 import { TranscriptView } from './ui/view.ts';
 
 /** What a test may look at and drive; not for other extensions. */
-export interface Api { host: Host; sessions: Sessions; keys: Keys; prepare: typeof prepare }
+export interface Api { host: Host; sessions: Sessions; keys: Keys; server: Server; facts: Facts; commands: Commands; prepare: typeof prepare; suggestions: typeof suggestions }
 
 let host: Host | undefined;
 
@@ -48,7 +49,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     }),
   );
   void host.start();
-  return { host, sessions, keys, prepare };
+  return { host, sessions, keys, server, facts, commands, prepare, suggestions };
 }
 
 export function deactivate(): Thenable<void> | undefined {

@@ -277,15 +277,20 @@ function serverPid() {
   throw new Error('there is no host');
 }
 
+/** Everything that the other file of tests needs. */
+const HELP = { model, until, question, idle, option, items, send, openTyped, edit, folder, ready, SCRIPTS };
+
 exports.run = async () => {
   const extension = vscode.extensions.getExtension('agent-host.agent-host');
-  ({ host, sessions, keys, prepare } = await extension.activate());
+  const api = await extension.activate();
+  ({ host, sessions, keys, prepare } = api);
+  Object.assign(TESTS, require('./host_view.cjs')(api, HELP));
   await ready();
   let failed = 0;
   for (const [name, test] of Object.entries(TESTS)) {
-    if (process.env.ONLY && !name.includes(process.env.ONLY)) continue;
+    if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) continue;
     try {
-      await Promise.race([test(), new Promise((_, reject) => setTimeout(reject, 30_000, new Error('nothing came of it in 30 s')).unref())]);
+      await Promise.race([test(), new Promise((_, reject) => setTimeout(reject, 90_000, new Error("nothing came of it in 90 s")).unref())]);
       console.log(`ok - ${name}`);
     } catch (error) {
       failed += 1;
