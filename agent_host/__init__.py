@@ -10,6 +10,7 @@ The floors; imports go down only, names on one line don't know each other:
     lsp | conversation
     session
     runtimes | permissions | editing | actions | roles | store | tools | usage | settings | guidance
+    mcp
     process | fields | credentials | keychain
     core | action_server
     action_wire

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent_host.core.actions import (
+    CallExternal,
     Command,
     CommandResult,
     FileBytes,
@@ -21,8 +22,9 @@ from agent_host.core.actions import (
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import NumberedDelta
+from agent_host.core.external import ExternalTool, Offer
 from agent_host.core.guidance import Guidance, Instructions, Skill
-from agent_host.core.model import JsonObject, ToolCall, ToolResult
+from agent_host.core.model import JsonObject, Role, ToolCall, ToolResult
 from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import (
     RunSink,
@@ -398,3 +400,25 @@ class FakeClock:
 def facts_of(path: str, **changed: object) -> PathFacts:
     """The facts of a plain file."""
     return replace(PathFacts(path, path, "file", identity=f"f:{path}"), **changed)  # type: ignore[arg-type]
+
+
+@dataclass
+class FakeServers:
+    """Tools of MCP servers, each with what it answers; `answers` may wait, or raise."""
+
+    tools: tuple[ExternalTool, ...] = ()
+    notes: tuple[str, ...] = ()
+    answer: Callable[[CallExternal, Callable[[str], None]], Awaitable[ToolResult]] | None = None
+    asked: list[Role] = field(default_factory=list[Role])
+    calls: list[CallExternal] = field(default_factory=list[CallExternal])
+
+    async def offered(self, role: Role) -> Offer:
+        self.asked.append(role)
+        mine = [each for each in self.tools if {"mcp", f"mcp:{each.server}"} & role.skills]
+        return Offer(tuple(mine), self.notes)
+
+    async def call(self, action: CallExternal, tell: Callable[[str], None]) -> ToolResult:
+        self.calls.append(action)
+        if self.answer is not None:
+            return await self.answer(action, tell)
+        return ToolResult("ok", f"{action.tool.title} did it", "Done")

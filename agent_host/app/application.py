@@ -33,6 +33,7 @@ from agent_host.lsp.host import (
     RoleList,
 )
 from agent_host.lsp.json_values import is_object
+from agent_host.mcp.servers import McpServers
 from agent_host.session.library import Library
 from agent_host.session.manager import SessionManager, Stopped
 from agent_host.session.pending import Steered, Waiting, When
@@ -66,6 +67,7 @@ class Parts:
     action_server: Callable[[], ActionServerStatus]
     start_actions: Callable[[], Coroutine[object, object, None]]
     warm: Callable[[], Coroutine[object, object, None]]
+    servers: McpServers
     close_runtimes: Callable[[], Awaitable[None]]
 
 
@@ -107,6 +109,7 @@ class Application:
         # The action server first: it ends its commands at once, while a stop leaves them seconds.
         await parts.actions.close()
         await parts.manager.close()
+        await parts.servers.close()
         parts.conversation.conversations.close()
         await parts.store.close()
         await parts.close_runtimes()
@@ -160,7 +163,8 @@ class Application:
         parts = self._parts
         workspaces = await asyncio.to_thread(parts.workspace.status)
         sessions = parts.manager.status()
-        return HostStatus(sessions, parts.action_server(), parts.runtimes(), workspaces)
+        servers = parts.servers.status()
+        return HostStatus(sessions, parts.action_server(), parts.runtimes(), workspaces, servers)
 
     async def roles(self) -> RoleList:
         """The roles that can be used, and the broken ones."""

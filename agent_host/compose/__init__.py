@@ -24,7 +24,7 @@ from agent_host.compose.base import Base, new_id
 from agent_host.compose.runtimes import Runtimes
 from agent_host.core.actions import Command, RunCommand, SingleAction
 from agent_host.core.guidance import Guidance
-from agent_host.core.ports import Editor
+from agent_host.core.ports import Editor, ToolServers
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.lsp.convert_session import stored_delta
 from agent_host.lsp.documents import Documents
@@ -98,7 +98,15 @@ def make_host(edge: Edge) -> Host:
         manager=lambda: manager,
         new_id=new_id,
     )
-    staff = _staff(base, conversation.editor, store, runtimes, can_diagnose=editor.can_diagnose)
+    servers = base.servers(edge.tasks)
+    staff = _staff(
+        base,
+        conversation.editor,
+        store,
+        runtimes,
+        servers,
+        can_diagnose=editor.can_diagnose,
+    )
     manager = SessionManager(staff, edge.tasks)
     library = Library(
         store,
@@ -131,6 +139,7 @@ def make_host(edge: Edge) -> Host:
             action_server=actions.status,
             start_actions=actions.start,
             warm=lambda: runtimes.warm(workspace),
+            servers=servers,
             close_runtimes=runtimes.close,
         )
     )
@@ -195,7 +204,13 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
 
 
 def _staff(
-    base: Base, editor: Editor, store: SessionStore, runtimes: Runtimes, *, can_diagnose: bool
+    base: Base,
+    editor: Editor,
+    store: SessionStore,
+    runtimes: Runtimes,
+    servers: ToolServers,
+    *,
+    can_diagnose: bool,
 ) -> Staff:
     workspace, actions = base.workspace, base.actions
 
@@ -243,6 +258,7 @@ def _staff(
         workspace=lambda: workspace.key,
         show=shown,
         settler=Settler(Present(editor, actions), store),
+        servers=servers,
     )
 
 

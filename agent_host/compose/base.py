@@ -1,16 +1,20 @@
 """What is there without an editor: settings, roles, permissions, the action server."""
 
+import asyncio
 import logging
 import time
 import uuid
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 from agent_host.actions.client import ActionClient
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.workspace import Workspace
 from agent_host.guidance.reader import GuidanceReader
+from agent_host.mcp.connect import Surroundings
+from agent_host.mcp.servers import McpServers
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
@@ -47,7 +51,23 @@ class Base:
             sandbox=lambda: self.actions.status().sandbox,
         )
         self.guidance = GuidanceReader(self.workspace.guidance_places)
+        self._environment = environment
         self.results = ResultFiles(self.dirs.state, new_id)
+
+    def servers(self, tasks: asyncio.TaskGroup) -> McpServers:
+        """The MCP servers of the settings and of the folders; none is started by that."""
+        workspace, environment = self.workspace, self._environment
+        return McpServers(
+            lambda: workspace.servers().usable,
+            lambda: workspace.servers().unused,
+            Surroundings(
+                environment,
+                partial(scrubbed, environment),
+                lambda: workspace.roots,
+                lambda: workspace.roots[0] if workspace.roots else str(Path.home()),
+            ),
+            tasks,
+        )
 
 
 def new_id() -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_host.core.external import ExternalTool
+
 Risk = Literal["low", "medium", "high"]
 OutputStream = Literal["stdout", "stderr"]
 
@@ -117,6 +119,14 @@ class CallAgent:
     prompt: str
 
 
+@dataclass(frozen=True, slots=True)
+class CallExternal:
+    """Have a tool of an MCP server called, as it was offered."""
+
+    tool: ExternalTool
+    arguments: Mapping[str, object]
+
+
 FileAction = (
     ReadFile | ListDirectory | SearchFiles | WriteFile | EditFile | CreateDirectory | DeletePath
 )
@@ -130,7 +140,14 @@ class ReadDiagnostics:
 
 
 SingleAction = (
-    FileAction | MovePath | RunCommand | OpenInEditor | ReadDiagnostics | UseSkill | CallAgent
+    FileAction
+    | MovePath
+    | RunCommand
+    | OpenInEditor
+    | ReadDiagnostics
+    | UseSkill
+    | CallAgent
+    | CallExternal
 )
 """What is judged as one."""
 Action = SingleAction | EditFiles

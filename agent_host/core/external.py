@@ -6,6 +6,7 @@ Times are seconds. Not here: how a server is reached (mcp/).
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from urllib.parse import urlsplit
 
 START_SECONDS = 30.0
 CALL_SECONDS = 120.0
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""Stands for a variable of the host's environment."""
 
 
 def _no_texts() -> Mapping[str, str]:

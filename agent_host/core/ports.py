@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_host.core.actions import (
+    CallExternal,
     Command,
     CommandResult,
     FileBytes,
@@ -21,6 +22,7 @@ from agent_host.core.actions import (
 from agent_host.core.document import BufferEdit, Document, EditOutcome, Range
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import Compacted, NumberedDelta, PlanEntry
+from agent_host.core.external import Offer
 from agent_host.core.model import (
     JsonObject,
     LimitName,
@@ -163,6 +165,21 @@ class RuntimeResult:
 
 RuntimeStatus = Literal["idle", "running", "completed", "failed"]
 """What a runtime does for a session, or how it has last ended: failing, or in any other way."""
+
+
+class ToolServers(Protocol):
+    """The MCP servers whose tools agents may use."""
+
+    async def offered(self, role: Role) -> Offer:
+        """What a role may have now. Starts servers, and waits a bounded while for them."""
+        ...
+
+    async def call(self, action: CallExternal, tell: Callable[[str], None]) -> ToolResult:
+        """Have a tool called; `tell` gets what its server logs meanwhile. Raises ActionFailed.
+
+        Cancelling withdraws the call.
+        """
+        ...
 
 
 class Runtime(Protocol):

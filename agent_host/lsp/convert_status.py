@@ -22,4 +22,19 @@ def status_answer(status: HostStatus, version: str) -> wire_status.StatusAnswer:
             wire_status.WorkspaceWire(path=of.path, trusted=of.trusted, ignored=list(of.ignored))
             for of in status.workspaces
         ],
+        mcp_servers=[
+            wire_status.McpServerWire(
+                name=each.name,
+                state=each.state,
+                how=each.how,
+                where=each.where,
+                tools=list(each.tools),
+                reason=each.reason,
+                remedy=each.remedy,
+                notes=list(each.notes),
+                pid=each.pid,
+                restarts=each.restarts,
+            )
+            for each in status.mcp_servers
+        ],
     )

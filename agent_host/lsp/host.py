@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from agent_host.core.actions import ActionServerStatus
 from agent_host.core.document import Position, Range
 from agent_host.core.events import NumberedDelta
+from agent_host.core.external import ServerStatus
 from agent_host.core.guidance import Guidance
 from agent_host.core.model import (
     JsonObject,
@@ -81,6 +82,7 @@ class HostStatus:
     action_server: ActionServerStatus
     runtimes: tuple[str, ...]
     workspaces: tuple[WorkspaceStatus, ...] = ()
+    mcp_servers: tuple[ServerStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,29 @@ class WorkspaceWire(Told):
     ignored: list[str]
 
 
+class McpServerWire(Told):
+    """An MCP server: idle until an agent needs it. `how` is its command line or address.
+
+    `reason` and `remedy` say why one is failed, disabled or ignored; `notes` what of it can't be
+    used; `tools` are the names that it gives, known once it has been ready.
+    """
+
+    name: str
+    state: Literal["idle", "starting", "ready", "failed", "stopped", "disabled", "ignored"]
+    how: str
+    where: str
+    tools: list[str]
+    reason: str | None = None
+    remedy: str | None = None
+    notes: list[str]
+    pid: int | None = None
+    restarts: int
+
+
 class StatusAnswer(Told):
     version: str
     sessions: list[SessionStatusWire]
     action_server: ActionServerWire
     runtimes: list[str]
     workspaces: list[WorkspaceWire]
+    mcp_servers: list[McpServerWire]

@@ -224,7 +224,13 @@ def _default(subject: Subject, policy: Policy) -> Decision:
         case "fs.delete":
             return ask("default", "it deletes a file", "session")
         case _:
-            return ask("default", "it uses a tool of another program", "session")
+            return _default_external(subject)
+
+
+def _default_external(subject: Subject) -> Decision:
+    why = "it uses a tool of another program"
+    # What is not known can't be remembered: it might be another tool by now.
+    return ask("default", why, "session", "workspace") if subject.content else ask("default", why)
 
 
 def _default_reading(subject: Subject, policy: Policy) -> Decision:
@@ -256,7 +262,8 @@ def grant_keys(subject: Subject, policy: Policy) -> Iterator[GrantKey]:
     role = policy.role.sha256
     path = subject.true_path
     if subject.external is not None:
-        yield GrantKey(subject.action, subject.external, role)
+        if subject.content is not None:
+            yield GrantKey(subject.action, subject.external, role, content=subject.content)
     elif path is not None and subject.action == "fs.write":
         yield GrantKey("fs.write", folder_of(path), role)
     elif path is not None:

@@ -155,12 +155,12 @@ def _grant_from(item: object) -> Grant | None:
     texts = cast("Mapping[str, object]", key)
     names = ("action", "target", "role_sha256")
     required = [texts.get(name) for name in names]
-    optional = [texts.get(name) for name in ("cwd", "sandbox")]
+    optional = [texts.get(name) for name in ("cwd", "sandbox", "content")]
     times = [fields.get(name) for name in ("created", "expires")]
     labels = [fields.get(name) for name in ("id", "role")]
     action, target, role_sha256 = _texts(required)
     grant_id, role = _texts(labels)
-    cwd, sandbox = _texts(optional)
+    cwd, sandbox, content = _texts(optional)
     created, expires = (
         float(time) if isinstance(time, int | float) and not isinstance(time, bool) else None
         for time in times
@@ -169,7 +169,7 @@ def _grant_from(item: object) -> Grant | None:
         return None
     if any(value is not None and not isinstance(value, str) for value in optional):
         return None
-    found = GrantKey(action, target, role_sha256, cwd, sandbox)
+    found = GrantKey(action, target, role_sha256, cwd, sandbox, content)
     return Grant(grant_id, found, "workspace", role or "", created, expires)
 
 

@@ -19,6 +19,7 @@ STOP = Option("stop", "Stop", "stop")
 _PATH_LENGTH = 220
 _NAME_LENGTH = 40
 _MIN_BODY = 80
+_MOST_SAID = 1500
 _VERBS = {
     "fs.read": "read",
     "fs.list": "list",
@@ -34,17 +35,15 @@ _VERBS = {
 class Asking:
     """What a question needs beside the judgement.
 
-    `diff`: of a write, unified. `arguments`: of an external tool, as JSON text. `explanation`:
-    what the model says about it, shown apart and marked as unchecked. `parts`: of an edit, what
-    may be accepted without the rest. `agents`: the roles from the run's own agent down to the one
-    that wishes it.
+    `diff`: of a write, unified. `explanation`: what the model says about it, shown apart and
+    marked as unchecked. `parts`: of an edit, what may be accepted without the rest. `agents`: the
+    roles from the run's own agent down to the one that wishes it.
     """
 
     session_id: str
     run_id: str
     call_id: str
     diff: str | None = None
-    arguments: str | None = None
     explanation: str | None = None
     parts: tuple[EditPart, ...] = ()
     agents: tuple[str, ...] = ()
@@ -139,7 +138,12 @@ def _wish(subject: Subject) -> str:
         case action if action in _VERBS:
             return f"{_VERBS[action]} {path}"
         case _:
-            return f"use the tool {visible.line(subject.external or '?', _NAME_LENGTH * 2)}"
+            return f"use the tool {_tool(subject)}"
+
+
+def _tool(subject: Subject) -> str:
+    server, _, tool = (subject.external or "?").partition("/")
+    return f"{_name(tool)} of the MCP server {_name(server)}"
 
 
 def _contents(subject: Subject) -> str:
@@ -175,9 +179,9 @@ def _notes(
 
 
 def _body(subject: Subject, asking: Asking) -> str | None:
-    if subject.action in {"terminal.run", "agent.call"}:
+    if subject.action in {"terminal.run", "agent.call"} or subject.external is not None:
         return subject.command_text
-    return asking.arguments if subject.external is not None else asking.diff
+    return asking.diff
 
 
 # ---- the detail
@@ -194,9 +198,18 @@ def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking
     if decision.where:
         why = f"Asked because of the rule in {decision.where}: {decision.reason}"
     lines += [_inline(why), *(f"- {_inline(note)}" for note in notes if note != decision.reason)]
+    if subject.provider:
+        lines += ["The server is:", visible.fenced(subject.provider)]
+    if subject.said:
+        lines += ["It says of the tool (not checked):", visible.fenced(_cut(subject.said))]
     if asking.explanation:
         lines += ["The agent says (not checked):", visible.fenced(asking.explanation)]
     return "\n\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    left = len(text) - _MOST_SAID
+    return text if left <= 0 else f"{text[:_MOST_SAID]}\n[{left} more characters]"
 
 
 def _long_wish(subject: Subject) -> str:
@@ -266,7 +279,7 @@ def _scope(subject: Subject, policy: Policy) -> str:
         case "editor.open":
             return "opening this file"
         case _:
-            return f"the tool {_name(subject.external or '?')}"
+            return f"the tool {_tool(subject)} as it is now"
 
 
 def _name(text: str) -> str:

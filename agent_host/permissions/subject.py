@@ -10,6 +10,7 @@ from typing import Literal, Protocol, assert_never
 
 from agent_host.core.actions import (
     CallAgent,
+    CallExternal,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -43,7 +44,9 @@ class Subject:
     wishes for the network. `hidden`: the text to be written holds hidden characters.
     `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what it
     is about, where that is no file; `opened`: the editor has it open. `external`: a tool of an
-    MCP server, `<server>/<tool>`. `called`: the role of an agent that is called, and then
+    MCP server, `<server>/<tool>`, and then `command_text` are its arguments, `content` stands for
+    the server's configuration and all that it says of the tool, which is `said`, and `provider` is
+    how the server is reached. `called`: the role of an agent that is called, and then
     `command_text` is what it is told. `moved_to`: the true path that it is moved to.
     """
 
@@ -63,6 +66,9 @@ class Subject:
     external: str | None = None
     called: str | None = None
     moved_to: str | None = None
+    content: str | None = None
+    provider: str | None = None
+    said: str | None = None
 
     @property
     def true_path(self) -> str | None:
@@ -73,7 +79,8 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class GrantKey:
     """What exactly was allowed. `target`: a true path, a directory with its end `/` (and all
-    below it), a rebuilt command line, or `<server>/<tool>`; `cwd` and `sandbox` of commands only.
+    below it), a rebuilt command line, or `<server>/<tool>`; `cwd` and `sandbox` of commands only,
+    `content` of tools of MCP servers: what is run, and what was said of the tool.
     """
 
     action: str
@@ -81,6 +88,7 @@ class GrantKey:
     role_sha256: str
     cwd: str | None = None
     sandbox: str | None = None
+    content: str | None = None
 
 
 Scope = Literal["session", "workspace"]
@@ -170,6 +178,8 @@ def action_name(action: SingleAction) -> str:  # noqa: C901, PLR0911, PLR0912
             return "skill.use"
         case CallAgent():
             return "agent.call"
+        case CallExternal(tool):
+            return f"mcp:{tool.server}/{tool.name}"
         case _:
             assert_never(action)
 

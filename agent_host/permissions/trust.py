@@ -115,7 +115,8 @@ def _detail(root: str, ignored: Sequence[str]) -> str:
         "If you trust it:\n"
         "- agents may change files and run commands there, as far as you allow each;\n"
         "- commands run what the folder holds: its scripts, tests and build files;\n"
-        "- what it brings for agents is used; it can make rules stricter, never looser:\n\n"
+        "- what it brings for agents is used: its rules can be stricter, never looser, and\n"
+        "  its MCP servers are programs that are started:\n\n"
         f"{brings}\n\n"
         "Trust only folders whose authors you trust. It is remembered for this very folder."
     )

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 from agent_host.core.actions import CallAgent
 from agent_host.core.errors import AgentHostError, RuntimeFailed
-from agent_host.core.events import Delta
+from agent_host.core.events import Delta, Logged
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import JsonObject, Origin, PromptPart, ToolResult, Usage
+from agent_host.core.model import (
+    JsonObject,
+    Origin,
+    PromptPart,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
 from agent_host.core.ports import LimitReached, Runtime, RuntimeRequest, RuntimeResult
 from agent_host.session.attachments import attach
 from agent_host.session.budget import Budget
@@ -22,6 +29,7 @@ from agent_host.session.guide import Guide
 from agent_host.session.ledger import Ledger
 from agent_host.session.plan import Plan
 from agent_host.session.sink import Remember, Sink
+from agent_host.tools import external_spec
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +127,7 @@ class Agent:
     async def _converse(self) -> RuntimeResult:
         plan, means = self.plan, self._means
         prompt = await attach(plan.prompt, self._gate, means.new_id)
+        external = await self._external_tools()
         request = RuntimeRequest(
             session_id=self._named(plan.session_id),
             run_id=self._named(plan.run_id),
@@ -126,7 +135,7 @@ class Agent:
             model=plan.model,
             instructions=plan.instructions,
             prompt=prompt,
-            tools=plan.tools,
+            tools=(*plan.tools, *external),
             history=plan.history,
             limits=self.budget.left,
             cwd=plan.cwd,
@@ -152,6 +161,16 @@ class Agent:
             raise self._beyond from None
         finally:
             self._allowed = None
+
+    async def _external_tools(self) -> tuple[ToolSpec, ...]:
+        """The tools of MCP servers that the role may use; what is missing is told."""
+        if self.plan.purpose != "answer":
+            return ()
+        offer = await self._means.crew.servers.offered(self.plan.role)
+        for note in offer.notes:
+            self._tell(Logged("mcp", note))
+        self._gate.offers(offer.tools)
+        return tuple(external_spec(tool) for tool in offer.tools)
 
     def _named(self, name: str) -> str:
         """What a runtime knows this conversation by: no other agent's."""

@@ -6,7 +6,7 @@ Every call that was told as requested is told as ended, exactly once. Not here: 
 
 from collections.abc import Callable
 
-from agent_host.core.actions import Action, OutputStream
+from agent_host.core.actions import Action, CallExternal, OutputStream, Risk
 from agent_host.core.events import Delta, Omitted, ToolFinished, ToolOutput, ToolRequested
 from agent_host.core.model import ToolCall, ToolResult, ToolStatus
 from agent_host.session.lifecycle import END_STATES, CallEvent, CallState, after
@@ -37,7 +37,7 @@ class CallLife:
                 self.call.name,
                 self.call.arguments,
                 self.call.name if action is None else title(action),
-                tool.risk if tool else "high",
+                tool.risk if tool else _risk(action),
             )
         )
 
@@ -59,6 +59,10 @@ class CallLife:
             self.move(_ENDING[result.status])
             self.tell(ToolFinished(self.call.call_id, result.status, result.summary))
         return result
+
+
+def _risk(action: Action | None) -> Risk:
+    return "medium" if isinstance(action, CallExternal) else "high"
 
 
 def denied(reason: str, *, by_user: bool = False) -> ToolResult:

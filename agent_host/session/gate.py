@@ -6,12 +6,13 @@ returns when nothing is in it any more. Not here: what a rule means (permissions
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_host.core.actions import (
     Action,
     CallAgent,
+    CallExternal,
     EditFile,
     EditFiles,
     FileChange,
@@ -24,8 +25,10 @@ from agent_host.core.actions import (
 )
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import Delta, Edited, Logged
+from agent_host.core.external import ExternalTool
 from agent_host.core.model import Role, ToolCall, ToolResult
 from agent_host.core.permission import Decision, EditPart
+from agent_host.core.ports import ToolServers
 from agent_host.permissions.explain import explain
 from agent_host.session.asker import Asker, Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
@@ -72,6 +75,7 @@ class Crew:
     changes: Changes
     hands: Hands
     long_results: LongResults
+    servers: ToolServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,10 @@ class Ways:
     too_many_denials: Callable[[], None]
     stop: Callable[[], None]
     call_agent: Callable[[CallAgent, str], Awaitable[ToolResult]]
+
+
+_Once = PlainAction | UseSkill | CallAgent | CallExternal
+"""What is judged, asked about and done as one."""
 
 
 class Gate:
@@ -106,6 +114,11 @@ class Gate:
         self._repeats = Repeats()
         self._denials = 0
         self._closed = False
+        self._external: Mapping[str, ExternalTool] = {}
+
+    def offers(self, tools: Sequence[ExternalTool]) -> None:
+        """Know these tools of MCP servers, too, by the names that the model is told."""
+        self._external = {tool.shown_as: tool for tool in tools}
 
     @property
     def busy(self) -> bool:
@@ -184,7 +197,7 @@ class Gate:
 
     async def _pass(self, life: CallLife) -> ToolResult:
         try:
-            action = parse(life.call, self._scene.cwd)
+            action = parse(life.call, self._scene.cwd, self._external)
         except ToolProblem as problem:
             life.requested(None)
             return failed(str(problem))
@@ -211,14 +224,14 @@ class Gate:
     async def _permission(self, life: CallLife) -> ToolResult:
         """The way of a call that the runtime wants to carry out itself."""
         try:
-            action = parse(life.call, self._scene.cwd)
+            action = parse(life.call, self._scene.cwd, self._external)
         except ToolProblem as problem:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
         if isinstance(action, EditFiles):
             return failed("Edit the files one by one.")
-        if isinstance(action, CallAgent | MovePath):
+        if isinstance(action, CallAgent | CallExternal | MovePath):
             return failed("Call it as a tool of this host.")
         life.move("judge")
         try:
@@ -248,7 +261,7 @@ class Gate:
         life.move("allow")
         return await self._permits.give(life, change)
 
-    async def _once(self, life: CallLife, action: PlainAction | UseSkill | CallAgent) -> ToolResult:
+    async def _once(self, life: CallLife, action: _Once) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
         verdict = judged.decision.verdict
         if self._closed:
@@ -263,15 +276,27 @@ class Gate:
             if not answer.allowed:
                 return denied(answer.reason, by_user=answer.by_user)
         life.move("allow")
-        if isinstance(action, UseSkill):
-            return await self._scene.guide.use(action)
-        if isinstance(action, ReadFile) and is_reference(action):
-            return await self._crew.long_results.read(self._scene.session_id, action)
-        if isinstance(action, CallAgent):
-            return await self._delegate(life, action)
-        if isinstance(action, MovePath):
-            # The true path, as it was judged.
-            action = replace(action, to=judged.subject.moved_to or action.to)
+        return await self._do(life, action, judged)
+
+    async def _do(self, life: CallLife, action: _Once, judged: Judged) -> ToolResult:
+        """Do what was allowed, by whose business it is."""
+        match action:
+            case UseSkill():
+                return await self._scene.guide.use(action)
+            case ReadFile() if is_reference(action):
+                return await self._crew.long_results.read(self._scene.session_id, action)
+            case CallAgent():
+                return await self._delegate(life, action)
+            case CallExternal(tool):
+                source = f"mcp:{tool.server}"
+                return await self._crew.servers.call(
+                    action, lambda line: self._tell(Logged(source, line))
+                )
+            case MovePath(to=to):
+                # The true path, as it was judged.
+                action = replace(action, to=judged.subject.moved_to or to)
+            case _:
+                pass
         facts, command = judged.subject.facts, judged.command
         return await self._crew.hands.perform(action, facts, self._ledger, life, command)
 

@@ -5,6 +5,7 @@ asking (asker.py), doing (hands.py).
 """
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import Protocol
 
 from agent_host.core.actions import (
     CallAgent,
+    CallExternal,
     Command,
     CreateDirectory,
     DeletePath,
@@ -111,6 +113,15 @@ class Judge:
                 return Subject("fs.read", path=path, uri=path, opened=True)
             case UseSkill(name):
                 return Subject("skill.use", uri=f"the skill {name}")
+            case CallExternal(tool, arguments):
+                return Subject(
+                    action_name(action),
+                    external=f"{tool.server}/{tool.name}",
+                    content=tool.digest,
+                    provider=tool.how,
+                    said=tool.description,
+                    command_text=json.dumps(arguments, ensure_ascii=False, indent=1, default=str),
+                )
             case CallAgent(role, prompt):
                 return Subject(action_name(action), called=role, command_text=prompt)
             case (

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agent_host.core.ports import Editor, Runtime
+from agent_host.core.ports import Editor, Runtime, ToolServers
 from agent_host.core.records import SessionStore
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
@@ -33,3 +33,4 @@ class Staff:
     workspace: Callable[[], str]
     show: Callable[[str], str]
     settler: Settler
+    servers: ToolServers

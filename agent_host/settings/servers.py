@@ -10,14 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from agent_host.core.external import CALL_SECONDS, START_SECONDS, ServerConfig
+from agent_host.core.external import CALL_SECONDS, START_SECONDS, VARIABLE, ServerConfig
 from agent_host.fields.reader import Fields
 from agent_host.settings.values import environment_of, words_of
 
 KEY = "mcpServers"
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""Stands for a variable of the host's environment."""
-
 KINDS = ("stdio", "http", "streamable-http")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -4,12 +4,14 @@ The schemas are closed: an argument that is not listed is an error, so that noth
 can change how it is judged. Not here: whether it may be done (permissions), how (session).
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from agent_host.core.actions import (
     Action,
     CallAgent,
+    CallExternal,
     CreateDirectory,
     DeletePath,
     EditFile,
@@ -24,12 +26,24 @@ from agent_host.core.actions import (
     UseSkill,
     WriteFile,
 )
+from agent_host.core.external import ExternalTool
 from agent_host.core.model import ToolCall, ToolSpec
 from agent_host.tools.arguments import Arguments, ToolProblem
 from agent_host.tools.catalogue import CALL, CATALOGUE, DIAGNOSTICS
+from agent_host.tools.external import external_spec, external_wish
 from agent_host.tools.tool import Tool
 
-__all__ = ["CATALOGUE", "DIAGNOSTICS", "Tool", "ToolProblem", "find", "parse", "specs", "title"]
+__all__ = [
+    "CATALOGUE",
+    "DIAGNOSTICS",
+    "Tool",
+    "ToolProblem",
+    "external_spec",
+    "find",
+    "parse",
+    "specs",
+    "title",
+]
 
 
 def specs(
@@ -46,11 +60,18 @@ def find(name: str) -> Tool | None:
     return next((tool for tool in CATALOGUE if tool.name == name), None)
 
 
-def parse(call: ToolCall, cwd: str) -> Action:
-    """What the model wishes to be done; relative paths start at `cwd`. Raises ToolProblem."""
+def parse(
+    call: ToolCall, cwd: str, external: Mapping[str, ExternalTool] = MappingProxyType({})
+) -> Action:
+    """What the model wishes to be done; relative paths start at `cwd`. Raises ToolProblem.
+
+    `external` has the tools of MCP servers by the names that the model knows.
+    """
+    if call.name in external:
+        return external_wish(external[call.name], call)
     tool = find(call.name)
     if tool is None:
-        known = ", ".join(tool.name for tool in CATALOGUE)
+        known = ", ".join((*(tool.name for tool in CATALOGUE), *external))
         raise ToolProblem(f"There is no tool {call.name!r}. The tools are: {known}.")
     if call.problem is not None:
         raise ToolProblem(f"The arguments of {call.name} can't be read: {call.problem}")
@@ -95,6 +116,8 @@ def title(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for
             return f"Use the skill {name}" + (f": {file}" if file else "")
         case CallAgent(role, prompt):
             return f"Ask {role}: {prompt}"
+        case CallExternal(tool, arguments):
+            return f"Use {tool.title} with {json.dumps(arguments, ensure_ascii=False, default=str)}"
 
 
 def _call_spec(agents: Mapping[str, str]) -> ToolSpec:

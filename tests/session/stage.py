@@ -37,6 +37,7 @@ from tests.fakes import (
     FakeClock,
     FakeEditor,
     FakeGuidance,
+    FakeServers,
     ScriptedRuntime,
     Story,
     answering,
@@ -93,6 +94,7 @@ class Stage:
     overlays: bool = False
     more_runtimes: tuple[str, ...] = ()
     guidance: FakeGuidance = field(default_factory=FakeGuidance)
+    servers: FakeServers = field(default_factory=FakeServers)
     shelf: Shelf = field(default_factory=Shelf)
     name: str = ""
 
@@ -151,6 +153,7 @@ class Stage:
             workspace=lambda: hashlib.sha256(ROOT.encode()).hexdigest(),
             show=lambda path: path.removeprefix(ROOT + "/"),
             settler=Settler(Present(self.editor, self.actions), self.store),
+            servers=self.servers,
         )
         self.manager = SessionManager(staff, self.tasks)
 

@@ -11,6 +11,7 @@ from agent_host.core.actions import ActionServerStatus, FileEdit, OmittedFile, R
 from agent_host.core.document import Position, Range
 from agent_host.core.errors import SessionBusy
 from agent_host.core.events import NumberedDelta
+from agent_host.core.external import ServerStatus
 from agent_host.core.model import (
     Failure,
     ImagePart,
@@ -264,6 +265,7 @@ def test_status_roles_and_models() -> None:
         ActionServerStatus(None, 2, "none"),
         ("sdk",),
         (WorkspaceStatus("/w", trusted=False, ignored=("a role",)),),
+        (ServerStatus("docs", "failed", "npx", "c.yaml:3", ("find",), "it broke", "mend"),),
     )
     assert convert_status.status_answer(status, "1.0").json_object() == {
         "version": "1.0",
@@ -271,6 +273,19 @@ def test_status_roles_and_models() -> None:
         "actionServer": {"restarts": 2, "sandbox": "none"},
         "runtimes": ["sdk"],
         "workspaces": [{"path": "/w", "trusted": False, "ignored": ["a role"]}],
+        "mcpServers": [
+            {
+                "name": "docs",
+                "state": "failed",
+                "how": "npx",
+                "where": "c.yaml:3",
+                "tools": ["find"],
+                "reason": "it broke",
+                "remedy": "mend",
+                "notes": [],
+                "restarts": 0,
+            }
+        ],
     }
     role = Role("coder", "Writes.", "secret prompt", "coder.md", "0", skills=frozenset({"b", "a"}))
     problem = RoleProblem("bad", "bad.md", 3, "no name")

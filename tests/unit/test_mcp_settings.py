@@ -49,7 +49,7 @@ mcpServers:
     docs, web, gone = settings.mcp_servers.values()
     assert docs == ServerConfig(
         "docs",
-        "config.yaml:4",
+        "config.yaml:3",
         command=("npx", "-y", "@docs/server"),
         env={"MODE": "full", "TOKEN": "${DOCS}"},
         inherit=("HTTPS_PROXY",),
@@ -122,7 +122,7 @@ def test_a_later_layer_replaces_a_server_and_a_folder_names_none(tmp_path: Path)
         "b": ("two",),
     }
     assert [problem.name for problem in problems] == ["mcpServers"]
-    assert "may come with a folder" in problems[0].reason
+    assert "may come with the folder" in problems[0].reason
 
 
 def test_the_digest_stands_for_what_is_run_and_not_for_how_long(tmp_path: Path) -> None:

@@ -546,11 +546,11 @@ def test_an_untrusted_workspace_is_only_read() -> None:
 
 
 def external(tool: str) -> Subject:
-    return Subject(f"mcp:{tool}", external=tool)
+    return Subject(f"mcp:{tool}", external=tool, content="c")
 
 
 def test_tools_of_others() -> None:
-    assert outcome(judge(external("github/search"), POLICY)) == "ask default session"
+    assert outcome(judge(external("github/search"), POLICY)) == "ask default session workspace"
     allowed = replace(POLICY, user_rules=rules("allow mcp:github/*", "deny mcp:github/delete*"))
     assert outcome(judge(external("github/search"), allowed)) == "allow user rule"
     assert outcome(judge(external("github/deleteAll"), allowed)) == "deny user rule"

@@ -381,3 +381,16 @@ def test_the_trust_question_says_what_trust_means() -> None:
     assert question.options[0].kind == "deny"
     assert not question.options[0].title.startswith("Allow")
     assert question.options[1].title.startswith("Allow")
+
+
+def test_a_tools_grant_holds_for_what_the_tool_was(
+    tmp_path: Path, clock: Clock, root: Path
+) -> None:
+    was = GrantKey("mcp:docs/find", "docs/find", "r" * 64, content="c1")
+    grants = book(tmp_path, clock)
+    grants.add(was, "workspace", session_id="s1", root=str(root), role="coder")
+    view = book(tmp_path, clock).view("s2", [str(root)])
+    assert view.find(was) is not None
+    for now in ("c2", None):
+        changed = GrantKey("mcp:docs/find", "docs/find", "r" * 64, content=now)
+        assert view.find(changed) is None

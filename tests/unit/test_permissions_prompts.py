@@ -164,8 +164,8 @@ def test_a_title_tells_of_missing_sandbox_network_and_reason() -> None:
             "coder wants to read /w/app/.env · it looks like an environment file",
         ),
         (
-            Subject("mcp:gh/find", external="gh/find"),
-            'coder wants to use the tool gh/find: {"q": 1}',
+            Subject("mcp:gh/find", external="gh/find", command_text='{"q": 1}'),
+            'coder wants to use the tool find of the MCP server gh: {"q": 1}',
         ),
         (
             file("fs.write", "conftest.py"),
@@ -174,8 +174,7 @@ def test_a_title_tells_of_missing_sandbox_network_and_reason() -> None:
     ],
 )
 def test_titles(subject: Subject, title: str) -> None:
-    more = {"arguments": '{"q": 1}'} if subject.external else {}
-    more |= {"diff": DIFF} if subject.action == "fs.write" else {}
+    more = {"diff": DIFF} if subject.action == "fs.write" else {}
     assert ask(subject, **more).title == title
 
 
@@ -275,8 +274,14 @@ def test_a_rule_that_asks_is_named() -> None:
             ["Deny", "Allow once", "Allow reading this file for this session"],
         ),
         (
-            Subject("mcp:gh/find", external="gh/find"),
-            ["Deny", "Allow once", "Allow the tool gh/find for this session"],
+            Subject("mcp:gh/find", external="gh/find", content="c"),
+            [
+                "Deny",
+                "Allow once",
+                "Allow the tool find of the MCP server gh as it is now for this session",
+                "Allow the tool find of the MCP server gh as it is now in this workspace"
+                " for 30 days",
+            ],
         ),
     ],
 )

@@ -257,6 +257,20 @@ export type LogDelta = {
   text: string;
 };
 
+/** An MCP server: idle until an agent needs it. `how` is its command line or address. `reason` and `remedy` say why one is failed, disabled or ignored; `notes` what of it can't be used; `tools` are the names that it gives, known once it has been ready. */
+export type McpServerWire = {
+  name: string;
+  state: "idle" | "starting" | "ready" | "failed" | "stopped" | "disabled" | "ignored";
+  how: string;
+  where: string;
+  tools: (string)[];
+  reason?: string | null | undefined;
+  remedy?: string | null | undefined;
+  notes: (string)[];
+  pid?: number | null | undefined;
+  restarts: number;
+};
+
 /** `source` says where its key or URL comes from; `reason` why it can't be used. */
 export type ModelWire = {
   name: string;
@@ -535,6 +549,7 @@ export type StatusAnswer = {
   actionServer: ActionServerWire;
   runtimes: (string)[];
   workspaces: (WorkspaceWire)[];
+  mcpServers: (McpServerWire)[];
 };
 
 /** What became of it: `runId` is of the run that it started. */
