@@ -1,4 +1,4 @@
-// Pictures of the view to look at, in light, dark and high contrast; no test. `node look.mjs FOLDER [name...]`
+// Pictures of the view to look at, in light, dark and high contrast; no test. `WIDTH=500 node look.mjs FOLDER [name...]`
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -114,7 +114,7 @@ async function look(page) {
   const at = Math.min(...sash.filter((x) => x > 100));
   await page.mouse.move(at + 2, 500);
   await page.mouse.down();
-  await page.mouse.move(500, 500, { steps: 5 });
+  await page.mouse.move(Number(process.env.WIDTH ?? 500), 500, { steps: 5 });
   await page.mouse.up();
   await page.mouse.move(700, 870);
   await shoot('empty');

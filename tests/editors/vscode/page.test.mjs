@@ -68,6 +68,21 @@ test('the page', { timeout: 120_000 }, async (context) => {
     assert.deepEqual(await page.said('copy'), [{ type: 'copy', text: 'x = 1\ny = "2"\nz = 3' }]);
   });
 
+  await context.test('a long output and a long code block are whole, and shown to their end', async () => {
+    await page.show();
+    const lines = Array.from({ length: 3000 }, (_, at) => `line ${at} — ${'x'.repeat(at % 90)}\n`);
+    await page.steps(call('c1'));
+    for (let at = 0; at < lines.length; at += 300) await page.steps({ kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: lines.slice(at, at + 300).join('').slice(0, -1) }, { kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: '\n' });
+    const output = page.locator('.output');
+    const shown = await output.evaluate((each) => each.textContent);
+    assert.ok(lines.join('').endsWith(shown.slice(shown.indexOf('\n') + 1)) && shown.length > 60_000, 'the end of it, and nothing twice');
+    assert.match(shown, /^… \d+ characters before this are not shown\n/);
+    assert.ok(await output.evaluate(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 4));
+    await page.steps(text('```\n'));
+    for (let at = 0; at < 1000; at += 50) await page.steps(text(lines.slice(at, at + 50).join('')));
+    assert.equal(await page.locator('.item.text code').evaluate((each) => each.textContent), lines.slice(0, 1000).join('').slice(0, -1) + '\n');
+  });
+
   await context.test('a question stands above the prompt, and is answered by the keyboard alone', async () => {
     await page.show([], { running: true });
     await page.steps(text('word '.repeat(3000)), call('c1', { name: 'fs_edit', title: 'Edit a.py' }), { kind: 'edit', callId: 'c1', uri: 'file:///w/a.py', diff: DIFF, state: 'proposed' }, ask('c1'));

@@ -6,6 +6,7 @@ import { usageDetail, usageText } from '../core/usage.ts';
 import { el, iconButton, labelled } from './dom.ts';
 import { icon } from './icons.ts';
 import type { ItemView, Surroundings } from './items.ts';
+import { MarkdownStream } from './stream.ts';
 
 const SAID: Record<string, string> = {
   completed: 'Completed', stopped: 'Stopped', failed: 'Failed', limit: 'Stopped at a limit', refused: 'The model refused', interrupted: 'Interrupted',
@@ -52,7 +53,10 @@ export class EndView implements ItemView {
 }
 
 /** What went wrong with its remedies. */
-function errorElement(text: string, code: string, runId: string, { post, shortened }: Surroundings): HTMLElement {
+function errorElement(text: string, code: string, runId: string, around: Surroundings): HTMLElement {
+  const { post, shortened } = around;
+  const said = new MarkdownStream(around);
+  said.show(shortened(text));
   const ways = el('div', 'buttons');
   const command = (name: 'setKey' | 'pickModel' | 'pickRole' | 'restart' | 'showLog' | 'compact' | 'newSession', label: string, look: string): void => {
     ways.append(labelled(name === 'setKey' ? 'key' : 'tool', label, look, () => post({ type: 'command', command: name })));
@@ -64,7 +68,7 @@ function errorElement(text: string, code: string, runId: string, { post, shorten
   if (runId) ways.append(labelled('retry', 'Try again', ways.childElementCount ? 'secondary' : 'primary', () => post({ type: 'again', runId }), 'Send the same prompt again'));
   if (['no_api_key', 'model_not_found', 'auth_failed', 'rate_limited', 'overloaded', 'runtime_missing'].includes(code)) command('pickModel', 'Choose the model…', 'secondary');
   if (['host_gone', 'runtime_failed', 'runtime_missing', 'internal'].includes(code)) command('showLog', 'Show the log', 'secondary');
-  return el('div', 'error-box', {}, el('div', 'error-text', {}, icon('warning'), el('span', '', {}, plain(shortened(text)))), ways);
+  return el('div', 'error-box', {}, el('div', 'error-text', {}, icon('warning'), said.element), ways);
 }
 
 function endText({ status, reason }: EndItem): string {

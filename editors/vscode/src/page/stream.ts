@@ -2,6 +2,7 @@
 
 import { parse, stableCut } from '../core/markdown.ts';
 import { blockElement, type Hands } from './dom.ts';
+import { GrowingText } from './growing.ts';
 
 /** The tail may not grow without bound: a paragraph of this size is cut at its last space. */
 const LONGEST_TAIL = 16_000;
@@ -14,7 +15,7 @@ export class MarkdownStream {
   #made: string[] = [];
   #cut = 0;
   #length = 0;
-  #openCode: Text | null = null;
+  #openCode: GrowingText | null = null;
 
   constructor(hands: Hands, className = 'markdown') {
     this.#hands = hands;
@@ -30,7 +31,7 @@ export class MarkdownStream {
     if (text.length === this.#length) return;
     const added = text.slice(this.#length);
     this.#length = text.length;
-    if (this.#openCode && !/[`~\r\u001b\u009b]/.test(added)) return this.#openCode.appendData(added);
+    if (this.#openCode && !/[`~\r\u001b\u009b]/.test(added)) return this.#openCode.append(added);
     this.#settle(text);
     this.#showTail(text.slice(this.#cut));
   }
@@ -48,8 +49,10 @@ export class MarkdownStream {
     this.#openCode = null;
     const last = rest.at(-1);
     if (last?.kind !== 'code' || !last.open || last.language === 'diff' || last.language === 'patch' || /[\r\u001b\u009b]/.test(last.text)) return;
-    const node = this.#tail.lastElementChild?.querySelector('pre code')?.firstChild;
-    if (node instanceof Text) this.#openCode = node;
+    const code = this.#tail.lastElementChild?.querySelector<HTMLElement>('pre code');
+    if (!code) return;
+    this.#openCode = new GrowingText(code);
+    this.#openCode.set(last.text);
   }
 
   #settle(text: string): void {

@@ -4,6 +4,7 @@ import { plain } from '../core/plain.ts';
 import type { EditItem, Item, QuestionItem, ToolItem } from '../core/transcript.ts';
 import { counts, fileDiff } from './diffs.ts';
 import { codeElement, el, iconButton } from './dom.ts';
+import { GrowingText } from './growing.ts';
 import { icon, toolIcon, type IconName } from './icons.ts';
 import type { ItemView, Surroundings } from './items.ts';
 
@@ -26,7 +27,7 @@ export class ToolView implements ItemView {
   #edits = el('div', 'edits');
   #output = el('pre', 'output', { tabindex: '0', 'aria-label': 'Output' });
   #outputBox: HTMLElement;
-  #outputText: Text | null = null;
+  #outputText: GrowingText;
   #outputLength = 0;
   #omitted = 0;
   #summary = el('div', 'summary');
@@ -37,6 +38,7 @@ export class ToolView implements ItemView {
 
   constructor(around: Surroundings) {
     this.#around = around;
+    this.#outputText = new GrowingText(this.#output);
     this.#outputBox = el('div', 'output-box', {}, this.#output, iconButton('copy', 'Copy the output', () => around.copy(this.#output.textContent ?? ''), 'tool-button copy'));
     this.#outputBox.hidden = true;
     this.#details.append(el('summary', '', {}, this.#mark, this.#title, this.#counts, this.#status, icon('chevron')),
@@ -93,10 +95,9 @@ export class ToolView implements ItemView {
     const added = item.output.length - this.#outputLength;
     const { scrollTop, scrollHeight, clientHeight } = this.#details.open && !first ? this.#output : { scrollTop: 0, scrollHeight: 0, clientHeight: 0 };
     // A carriage return or an escape may belong to what is shown already: then all of it anew.
-    if (!this.#outputText || this.#omitted !== item.omitted || added < 0 || /[\r\u001b\u009b]/.test(item.output.slice(Math.max(0, this.#outputLength - 1)))) {
-      this.#outputText = document.createTextNode((item.omitted ? `… ${item.omitted} characters before this are not shown\n` : '') + plain(item.output));
-      this.#output.replaceChildren(this.#outputText);
-    } else if (added > 0) this.#outputText.appendData(plain(item.output.slice(this.#outputLength)));
+    if (first || this.#omitted !== item.omitted || added < 0 || /[\r\u001b\u009b]/.test(item.output.slice(Math.max(0, this.#outputLength - 1)))) {
+      this.#outputText.set((item.omitted ? `… ${item.omitted} characters before this are not shown\n` : '') + plain(item.output));
+    } else if (added > 0) this.#outputText.append(plain(item.output.slice(this.#outputLength)));
     this.#omitted = item.omitted;
     this.#outputLength = item.output.length;
     this.#outputBox.hidden = false;
