@@ -61,6 +61,8 @@ class FakeEditor:
         self.meddle: Callable[[], None] = lambda: None
         self.refuses: str | None = None
         self.saves = False
+        self.previews = False
+        self.preview: Callable[[BufferEdit], str] = lambda edit: edit.after
         self.moves: Literal["all", "clean", "none"] = "none"
         self.moved: list[tuple[str, str]] = []
         self.on_move: Callable[[str, str], Awaitable[bool]] = _unmoved
@@ -118,8 +120,11 @@ class FakeEditor:
             return EditOutcome("stale", document.text if document else "")
         if self.refuses is not None:
             return EditOutcome("refused", document.text, self.refuses)
-        self.open(document.path or document.uri, edit.after)
-        return EditOutcome("applied", edit.after)
+        after = self.preview(edit) if edit.confirm else edit.after
+        self.open(document.path or document.uri, after)
+        if after == edit.before:
+            return EditOutcome("discarded", after)
+        return EditOutcome("applied" if after == edit.after else "part", after)
 
     async def show(self, uri: str, selection: Range | None = None) -> bool:
         del selection

@@ -82,6 +82,11 @@ class ConversationEditor:
         return await self._editor.show_text(title, text)
 
     @property
+    def previews(self) -> bool:
+        """See Editor."""
+        return self._editor.previews
+
+    @property
     def moves(self) -> Literal["all", "clean", "none"]:
         """See Editor."""
         return self._editor.moves

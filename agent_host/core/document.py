@@ -38,22 +38,25 @@ class Document:
 class BufferEdit:
     """One undo step: the document must hold `before` now and holds `after` then.
 
-    Some editors say each `label` aloud; "" is said by none.
+    Some editors say each `label` aloud; "" is said by none. `confirm`: the editor is to show it
+    first, and the person accepts it place by place.
     """
 
     uri: str
     before: str
     after: str
     label: str
+    confirm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
     """`applied` was verified; `stale`: the text is not `before` any more; `refused`: not applied.
 
-    `text` is what the document holds now, as far as the host knows.
+    `text` is what the document holds now, as far as the host knows. `part` and `discarded` are of
+    an edit to confirm: a person accepted some of its places, or none.
     """
 
-    status: Literal["applied", "stale", "refused"]
+    status: Literal["applied", "part", "discarded", "stale", "refused"]
     text: str
     reason: str | None = None

@@ -234,6 +234,11 @@ class Editor(Protocol):
         ...
 
     @property
+    def previews(self) -> bool:
+        """Whether it can show an edit first and let the person accept it place by place."""
+        ...
+
+    @property
     def moves(self) -> Literal["all", "clean", "none"]:
         """Which open documents it takes along when it moves files: those with unsaved text too?"""
         ...

@@ -31,6 +31,14 @@ def is_untouched(before: str, after: str, now: str, *, apart: bool) -> bool:
     return not _meet(ours, theirs, touching=apart)
 
 
+def is_part(before: str, after: str, now: str) -> bool:
+    """Whether `now` is `before` with some of the places changed that differ in `after`."""
+    old, new, there = split_lines(before), split_lines(after), split_lines(now)
+    whole = {(h.start, h.end, *new[h.new_start : h.new_end]) for h in hunks(old, new)}
+    made = {(h.start, h.end, *there[h.new_start : h.new_end]) for h in hunks(old, there)}
+    return bool(made) and made < whole
+
+
 def is_same_but_for_endings(one: str, other: str) -> bool:
     """Whether only line endings or the final one differ, which editors keep their own way."""
     return normalised(one).removesuffix("\n") == normalised(other).removesuffix("\n")

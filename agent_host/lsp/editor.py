@@ -77,6 +77,11 @@ class LspEditor:
         return await self._edits.apply(edit)
 
     @property
+    def previews(self) -> bool:
+        """Whether it shows an edit first where it is asked to."""
+        return self._traits.previews
+
+    @property
     def moves(self) -> Literal["all", "clean", "none"]:
         """Which open documents it takes along when it moves files."""
         return self._traits.moves

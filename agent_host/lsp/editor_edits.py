@@ -14,14 +14,17 @@ from agent_host.core.uris import same_key
 from agent_host.editing.diff import text_edits
 from agent_host.editing.merge import merged
 from agent_host.lsp.documents import Documents, OpenDocument
-from agent_host.lsp.editor_flight import Flight, Reply
+from agent_host.lsp.editor_flight import NOT_APPLIED, Flight, Reply
 from agent_host.lsp.editor_misplaced import WireEdit, wire_edits
 from agent_host.lsp.editor_traits import Traits
 from agent_host.lsp.host import Edge, EditorError
-from agent_host.lsp.json_values import is_object, text_in
+from agent_host.lsp.json_values import is_object, list_in, text_in
 
 _MOST_REPAIRS = 5
 _MOST_WAITED = 20.0
+# A person looks at a preview as long as it takes; an editor that forgot it does not hold a run.
+_PREVIEW_SECONDS = 1800.0
+_ANNOTATION = "agent"
 _WARNING = 2
 _TYPING = "the person types all the time, and this editor could lose some of it; try again later"
 _DOUBTFUL = (
@@ -71,7 +74,7 @@ class Edits:
         apart = self._may_misplace(document)
         flight = Flight(self._documents, document, edit, edits, apart=apart)
         try:
-            reply = await self._send(document, edits, edit.label)
+            reply = await self._send(document, edits, edit)
             return await flight.outcome(reply), flight.text_without
         finally:
             flight.end()
@@ -128,12 +131,18 @@ class Edits:
         checked = traits.checks_versions and traits.takes_document_changes
         return not checked or document.version == 0
 
-    async def _send(self, document: OpenDocument, edits: Sequence[WireEdit], label: str) -> Reply:
-        params: dict[str, object] = {"edit": self._workspace_edit(document, edits)}
-        if label:
-            params["label"] = label
+    async def _send(
+        self, document: OpenDocument, edits: Sequence[WireEdit], edit: BufferEdit
+    ) -> Reply:
+        wire = self._workspace_edit(document, edits)
+        if edit.confirm:
+            wire = _to_confirm(wire, edit.label)
+        params: dict[str, object] = {"edit": wire}
+        if edit.label:
+            params["label"] = edit.label
+        seconds = _PREVIEW_SECONDS if edit.confirm else self._traits.edit_seconds
         try:
-            answer = await self._edge.ask("workspace/applyEdit", params, self._traits.edit_seconds)
+            answer = await self._edge.ask("workspace/applyEdit", params, seconds)
         except TimeoutError:
             return Reply(None, "the editor did not answer, so the edit may still come")
         except EditorError as error:
@@ -141,7 +150,7 @@ class Edits:
         if is_object(answer) and answer.get("applied") is True:
             return Reply(applied=True, reason="")
         reason = text_in(answer, "failureReason") if is_object(answer) else None
-        return Reply(applied=False, reason=reason or "the editor did not apply the edit")
+        return Reply(applied=False, reason=reason or NOT_APPLIED)
 
     def _workspace_edit(self, document: OpenDocument, edits: Sequence[WireEdit]) -> JsonObject:
         changes = [
@@ -155,6 +164,20 @@ class Edits:
             return {"changes": {document.uri: changes}}
         identifier = {"uri": document.uri, "version": document.version}
         return {"documentChanges": [{"textDocument": identifier, "edits": changes}]}
+
+
+def _to_confirm(edit: JsonObject, label: str) -> JsonObject:
+    """The edit with each of its places to be confirmed by the person."""
+    (change,) = (each for each in list_in(edit, "documentChanges") if is_object(each))
+    annotated = [
+        {**each, "annotationId": _ANNOTATION}
+        for each in list_in(change, "edits")
+        if is_object(each)
+    ]
+    return {
+        "documentChanges": [{**change, "edits": annotated}],
+        "changeAnnotations": {_ANNOTATION: {"label": label, "needsConfirmation": True}},
+    }
 
 
 def _wire(position: Position) -> JsonObject:

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_host.core.document import BufferEdit, EditOutcome
-from agent_host.editing.landed import has_landed, is_same_but_for_endings, is_untouched
+from agent_host.editing.landed import (
+    has_landed,
+    is_part,
+    is_same_but_for_endings,
+    is_untouched,
+)
 from agent_host.lsp.documents import Documents, OpenDocument
 from agent_host.lsp.editor_misplaced import WireEdit, text_without
 
@@ -18,6 +23,8 @@ _CONFIRM_SECONDS = 1.5
 # An editor that refused may still have typing to tell, which makes the difference to "stale".
 _SETTLE_SECONDS = 0.7
 
+NOT_APPLIED = "the editor did not apply the edit"
+"""Why, of an editor that gives no reason."""
 _READ_AGAIN = "read the file again before you edit it"
 
 
@@ -107,7 +114,11 @@ class Flight:
         if self._has_landed():
             return EditOutcome("applied", text, _difference(edit.after, text))
         if text == edit.before:
-            return EditOutcome("refused", text, _unconfirmed(reply))
+            is_discarded = edit.confirm and reply.reason == NOT_APPLIED
+            status = "discarded" if is_discarded else "refused"
+            return EditOutcome(status, text, _unconfirmed(reply))
+        if edit.confirm and reply.applied and is_part(edit.before, edit.after, text):
+            return EditOutcome("part", text)
         # Without an answer the edit may still come, and must not be sent a second time.
         if reply.applied is None:
             return EditOutcome("refused", text, f"{reply.reason}; {_READ_AGAIN}")

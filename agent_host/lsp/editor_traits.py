@@ -19,7 +19,8 @@ class Traits:
     `moves`: which open documents go along when it moves files: all, none, or those that hold no
     unsaved text. `quiet_seconds`: so long nothing must have been told before text is replaced,
     since what is typed is told late, and an edit of an older text is made all the same.
-    `question_seconds` None: a question may stay open for ever, since closing it answers it.
+    `previews`: an edit is shown first where that is wished. `question_seconds` None: a question
+    may stay open for ever, since closing it answers it.
     """
 
     asks_by: Literal["agent/ask", "window/showMessageRequest"] | None
@@ -30,6 +31,7 @@ class Traits:
     saves: bool
     diagnoses: bool
     moves: Literal["all", "clean", "none"]
+    previews: bool
     edit_seconds: float = 10.0
     quiet_seconds: float = 0.0
     question_seconds: float | None = None
@@ -41,8 +43,10 @@ def traits_of(client: ClientInfo) -> Traits:
     match _who(client):
         case "Neovim":
             # 0.7 to 0.12 take versioned edits without declaring them. A stale one is dropped,
-            # with `applied: true`.
-            seen = replace(traits, takes_document_changes=True, checks_versions=True)
+            # with `applied: true`. 0.12 declares annotations; it was not seen to ask about them.
+            seen = replace(
+                traits, takes_document_changes=True, checks_versions=True, previews=False
+            )
         case "Eglot":
             # 1.9 and 1.17 answer questions without declaring it; C-g never answers anything.
             # A buffer that isn't shown is edited only after a y/n question; 1.9 always asks.
@@ -118,6 +122,7 @@ def _declared(client: ClientInfo) -> Traits:
         saves=ours.get("save") is True,
         diagnoses=ours.get("diagnostics") is True,
         moves=_declared_moves(edit),
+        previews=is_object(edit.get("changeAnnotationSupport")),
     )
 
 

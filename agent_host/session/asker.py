@@ -6,7 +6,7 @@ Nobody to ask, no answer, or an answer that was not offered is a denial with its
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.core.errors import AgentHostError
 from agent_host.core.events import Answered, Asked, Delta, Logged
@@ -35,7 +35,7 @@ class Outcome:
     """How a question ended. `by_user`: a person said no; `reason` may hold a person's words.
 
     `stops`: they said that the whole run is to end. `accepted`: the ids of the parts that were
-    allowed; None means all of them.
+    allowed; None means all of them. `previews`: the person wants to accept it place by place.
     """
 
     allowed: bool
@@ -43,6 +43,11 @@ class Outcome:
     by_user: bool = False
     stops: bool = False
     accepted: tuple[str, ...] | None = None
+    previews: bool = False
+
+
+PREVIEW = Option("preview", "Preview", "allowOnce")
+"""Allows it, and leaves it to the editor's preview which places of open documents are changed."""
 
 
 class Asker:
@@ -89,7 +94,7 @@ class Asker:
         asking = Asking(
             self._session_id, run_id, call_id, diff=diff, parts=tuple(parts), agents=agents
         )
-        question = _question(judged, asking)
+        question = self._with_preview(_question(judged, asking), judged)
         async with self._turn:
             answer = await self._put(question, tell)
         outcome = _outcome(answer)
@@ -99,6 +104,18 @@ class Asker:
                 if outcome.accepted is None or not is_refused:
                     self._remember(answer.option, each, tell)
         return outcome
+
+    def _with_preview(self, question: Question, judged: Sequence[Judged]) -> Question:
+        """With the offer to look at edits of open documents in the editor's own preview."""
+        is_open = any(
+            each.subject.action == "fs.write"
+            and self._editor.document(each.subject.path or "") is not None
+            for each in judged
+        )
+        if not (is_open and self._editor.previews):
+            return question
+        *others, stop = question.options
+        return replace(question, options=(*others, PREVIEW, stop))
 
     async def trusts(
         self, root: str, *, run_id: str, call_id: str, tell: Callable[[Delta], None]
@@ -190,4 +207,4 @@ def _outcome(answer: Answer) -> Outcome:
     if option.kind not in ("allowOnce", "allowSession", "allowWorkspace"):
         return Outcome(allowed=False, reason="the answer was none of those that allow it")
     said = f"The user says: {answer.reason}" if answer.reason else ""
-    return Outcome(allowed=True, reason=said, accepted=answer.accepted)
+    return Outcome(allowed=True, reason=said, accepted=answer.accepted, previews=option == PREVIEW)

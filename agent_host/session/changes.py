@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_host.core.actions import EditFile, FileChange, PathFacts, WriteFile
-from agent_host.core.document import BufferEdit, Document
+from agent_host.core.document import BufferEdit, Document, EditOutcome
 from agent_host.core.errors import ActionFailed
 from agent_host.core.permission import EditPart
 from agent_host.core.ports import Actions, Editor
@@ -28,6 +28,10 @@ from agent_host.session.saving import NOT_SAVED, Saver
 
 class Moved(Exception):
     """The text is not the one that the change was planned from."""
+
+
+class Discarded(Exception):
+    """A person has accepted nothing of it in the editor's preview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +133,26 @@ class Changes:
             change.uri, before, change.file.encoded(change.after), open=False
         )
 
-    async def make(self, change: Change, ledger: Ledger) -> str:
-        """Make it; returns a note for the model (what is not saved), or "". Raises Moved."""
+    async def make(self, change: Change, ledger: Ledger, *, confirm: bool = False) -> str:
+        """Make it; returns a note for the model (what is not saved), or "". Raises Moved.
+
+        `confirm`: in an open document, as a person accepts it in a preview; raises Discarded.
+        """
         before = None if change.before is None else change.file.encoded(change.before)
         after = change.file.encoded(change.after)
         entries = await self._planned_directories(change, ledger)
         entry = await ledger.planned(change.uri, before, after, open=change.document is not None)
         try:
             if change.document is not None:
-                note = await self._edit(change, change.document)
+                outcome = await self._edit(change, change.document, confirm=confirm)
+                if outcome.status == "part":
+                    ledger.settled(entry, made=False)
+                    part = change.file.encoded(outcome.text)
+                    entry = await ledger.planned(change.uri, before, part, open=True)
+                note = await self._saved(change, change.document, outcome)
             else:
                 note = await self._write(change, after)
-        except (ActionFailed, Moved) as failure:
+        except (ActionFailed, Moved, Discarded) as failure:
             # What the editor did not confirm may still come, as does what is cancelled: both stay
             # planned in the ledger, until what is there tells (settling.py).
             if not (isinstance(failure, ActionFailed) and failure.code == "denied"):
@@ -168,15 +180,26 @@ class Changes:
         read = await self._actions.read(path)
         return decode(read.data), read.sha256
 
-    async def _edit(self, change: Change, document: Document) -> str:
-        was_clean = not change.unsaved
+    async def _edit(self, change: Change, document: Document, *, confirm: bool) -> EditOutcome:
         outcome = await self._editor.apply(
-            BufferEdit(document.uri, document.text, change.after, "Agent edit")
+            BufferEdit(document.uri, document.text, change.after, "Agent edit", confirm)
         )
-        if outcome.status == "stale":
-            raise Moved
-        if outcome.status == "refused":
-            raise ActionFailed("denied", outcome.reason or "The editor did not make the edit.")
+        match outcome.status:
+            case "stale":
+                raise Moved
+            case "discarded":
+                raise Discarded
+            case "refused":
+                raise ActionFailed("denied", outcome.reason or "The editor did not make the edit.")
+            case "applied" | "part":
+                return outcome
+
+    async def _saved(self, change: Change, document: Document, outcome: EditOutcome) -> str:
+        """Save what was clean, if that is wanted; a note on what is not as planned."""
+        if outcome.status == "part":
+            made = unified(change.before, outcome.text, change.name)
+            return f"{NOT_SAVED} The user accepted a part of it only; this was changed:\n{made}"
+        was_clean = not change.unsaved
         now = self._editor.document(document.uri)
         # What a person typed is never saved by us, before the edit or since.
         is_ours = now is not None and is_same_but_for_endings(now.text, change.after)

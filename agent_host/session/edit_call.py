@@ -15,7 +15,7 @@ from agent_host.core.model import ToolResult
 from agent_host.core.permission import EditPart
 from agent_host.session.asker import Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
-from agent_host.session.changes import Change, Changes, Moved
+from agent_host.session.changes import Change, Changes, Discarded, Moved
 from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 
@@ -75,6 +75,7 @@ class EditCall:
         self._is_over = is_over
         self._results: dict[str, _FileResult] = {}
         self._left_out: dict[str, str] = {}
+        self._previews = False
 
     async def perform(self, action: FileChange | EditFiles) -> ToolResult:
         """Judge, ask if need be, make. Raises nothing but faults of ours and CancelledError."""
@@ -111,7 +112,10 @@ class EditCall:
             self._life.move("allow")
         for wish in wishes:
             try:
-                note = await self._changes.make(wish.change, self._ledger)
+                confirm = self._previews and wish.judged.decision.verdict == "ask"
+                note = await self._changes.make(wish.change, self._ledger, confirm=confirm)
+            except Discarded:
+                self._denied(wish.action, "they discarded it in the preview", by_user=True)
             except Moved:
                 moved.append(wish.action)
             except ActionFailed as failure:
@@ -142,6 +146,7 @@ class EditCall:
         diff = "".join(wish.change.diff for wish in asked)
         parts = self._parts(asked)
         outcome = await self._ask([wish.judged for wish in asked], diff, parts)
+        self._previews = outcome.previews
         if not outcome.allowed:
             for wish in asked:
                 self._denied(wish.action, outcome.reason, by_user=outcome.by_user)

@@ -30,6 +30,7 @@ TRANSITIONS: dict[tuple[CallState, CallEvent], CallState] = {
     ("asking", "fail"): "failed",
     ("asking", "stop"): "stopped",
     ("running", "judge"): "deciding",  # the text changed between the answer and the edit
+    ("running", "deny"): "denied",  # in the editor's preview of an edit
     ("running", "finish"): "finished",
     ("running", "fail"): "failed",
     ("running", "stop"): "stopped",
@@ -48,7 +49,6 @@ IMPOSSIBLE: frozenset[tuple[CallState, CallEvent]] = frozenset(
         ("asking", "finish"),
         ("running", "ask"),
         ("running", "allow"),
-        ("running", "deny"),
     )
 )
 
