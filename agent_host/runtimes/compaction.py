@@ -4,6 +4,7 @@ A cut is made only where a turn begins, so that no call loses its result and no 
 What the model is asked for the summary is plain text, which every vendor takes.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -24,6 +25,13 @@ MOST_IN_TRANSCRIPT = 2000
 MOST_IN_TAIL = 16 * 1024
 """Characters of one result in the tail."""
 MOST_OF_PROMPT = 8 * 1024
+MOST_REFERENCES = 20
+"""Long results that are still named after a compaction, the latest."""
+MOST_OF_CALL = 200
+
+_REFERENCE = re.compile(r'"(result:[A-Za-z0-9_-]{1,64})"')
+"""How a result says where the whole of it is kept; see session/long_results.py."""
+_NAMED = re.compile(r'^- "(result:[A-Za-z0-9_-]{1,64})": (.*)$', re.MULTILINE)
 
 INSTRUCTIONS = (
     "You keep a working memory for an AI agent that works on a person's files. You are given the "
@@ -94,9 +102,28 @@ def compacted(summary: str, parts: Cut) -> tuple[Item, ...]:
         "[The conversation before this became too long. This is a summary of it, which you made.]"
         f"\n\n{summary.strip()}\n\n[End of the summary]"
     )
+    text += _references(parts.head)
     if not any(isinstance(item, UserSaid) for item in parts.tail):
         text += _last_prompt(parts.head)
     return (UserSaid((TextPart(text),)), *map(_short, parts.tail))
+
+
+def _references(head: Sequence[Item]) -> str:
+    """The long results that were summarised, each with its call: the model can read them again."""
+    found: dict[str, str] = {}
+    calls = {item.call_id: item for item in head if isinstance(item, Called)}
+    for item in head:
+        if isinstance(item, UserSaid):
+            found |= dict(_NAMED.findall(_words(item)))
+        elif isinstance(item, Returned) and item.call_id in calls:
+            call = calls[item.call_id]
+            said = " ".join(f"{call.name} {call.arguments}".split())
+            found |= dict.fromkeys(_REFERENCE.findall(item.output), said[:MOST_OF_CALL])
+    if not found:
+        return ""
+    lines = [f'- "{each}": {said}' for each, said in list(found.items())[-MOST_REFERENCES:]]
+    named = "\n".join(lines)
+    return f"\n\n[Long results of before are kept; fs_read reads them by these paths:\n{named}\n]"
 
 
 def _last_prompt(head: Sequence[Item]) -> str:
@@ -111,7 +138,11 @@ def _last_prompt(head: Sequence[Item]) -> str:
 def _short(item: Item) -> Item:
     if not isinstance(item, Returned):
         return item
-    return replace(item, output=shortened(item.output, MOST_IN_TAIL, "of the result"))
+    output = shortened(item.output, MOST_IN_TAIL, "of the result")
+    lost = [each for each in _REFERENCE.findall(item.output) if f'"{each}"' not in output]
+    if lost:
+        output += f'\n[The whole is kept: fs_read, path "{lost[-1]}", reads it.]'
+    return replace(item, output=output)
 
 
 def shortened(text: str, most: int, what: str) -> str:

@@ -12,6 +12,8 @@ from agent_host.core.model import ToolResult
 
 LONGEST = 64 * 1024
 """Characters of a result that a model is given as it is."""
+LONG = 16 * 1024
+"""Longer ones are kept too: a compaction may cut them, and then they can be read again."""
 HEAD, TAIL = 24 * 1024, 8 * 1024
 PAGE = 32 * 1024
 """Characters of a long result that are read at once."""
@@ -46,11 +48,14 @@ class LongResults:
 
     async def shortened(self, session_id: str, action: Action, result: ToolResult) -> ToolResult:
         """The result as the model gets it."""
-        if len(result.text) <= LONGEST:
-            return result
-        if isinstance(action, ReadFile):
+        size = len(result.text)
+        if isinstance(action, ReadFile) and size > LONGEST:
             return replace(result, text=_first_lines(result.text, action.offset))
+        if size <= LONG or isinstance(action, ReadFile):
+            return result
         result_id = await self.files.keep(session_id, result.text)
+        if size <= LONGEST:
+            return result if result_id is None else replace(result, text=_kept(result, result_id))
         left = len(result.text) - HEAD - TAIL
         how = (
             f'read on with fs_read, path "{REFERENCE}{result_id}"'
@@ -78,6 +83,10 @@ class LongResults:
         if last < len(lines):
             shown.append(f"[Lines {last + 1} to {len(lines)} are left out; read them with offset.]")
         return ToolResult("ok", "\n".join(shown), f"Read on in a long result, {len(lines)} lines")
+
+
+def _kept(result: ToolResult, result_id: str) -> str:
+    return f'{result.text}\n[This is kept: fs_read, path "{REFERENCE}{result_id}", reads it again.]'
 
 
 def _pieces(line: str) -> list[str]:

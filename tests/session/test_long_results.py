@@ -9,7 +9,7 @@ import pytest
 from agent_host.core.actions import Command, CommandResult
 from agent_host.core.errors import ActionFailed
 from agent_host.core.model import ToolResult
-from agent_host.session.long_results import LONGEST
+from agent_host.session.long_results import LONG, LONGEST
 from agent_host.store import results as files
 from agent_host.store.results import ResultFiles
 from tests.fakes import answering
@@ -59,6 +59,19 @@ async def test_a_long_result_has_head_and_tail_and_the_rest_can_be_read(tmp_path
         assert len(more.text) < LONGEST
         assert beyond.status == "failed"
         assert on.editor.questions[1:] == []
+
+
+async def test_one_that_a_compaction_may_cut_is_kept_too(tmp_path: Path) -> None:
+    async def some(command: Command) -> CommandResult:
+        del command
+        return CommandResult(LINES[: LONG + 100], 0)
+
+    async with stage(tmp_path) as on:
+        on.actions.command = some
+        (result,) = await results_of(on, tool("terminal_run", command="make"))
+        assert LINES[:LONG] in result.text
+        (part,) = await results_of(on, tool("fs_read", path=reference(result), offset=3, limit=1))
+        assert part.text.startswith("3\tline 3 ")
 
 
 async def test_another_session_and_a_role_that_may_not_read_do_not_get_it(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from agent_host.core.model import ImagePart, TextPart, ToolSpec
 from agent_host.runtimes.compaction import (
     MOST_IN_TAIL,
     MOST_IN_TRANSCRIPT,
+    MOST_REFERENCES,
+    Cut,
     asking,
     compacted,
     cut,
@@ -150,3 +152,33 @@ def test_the_window_of_a_model_is_known_or_said_to_be_unknown() -> None:
     assert context_window("openai/no-such-model") is None
     assert context_window("local/qwen") is None
     assert context_window("scripted/x") is None
+
+
+def ran(number: int, output: str) -> list[Item]:
+    return [
+        Called(f"c{number}", "terminal_run", f'{{"command": "make {number}"}}'),
+        Returned(f"c{number}", output),
+    ]
+
+
+def test_what_a_compaction_cuts_of_results_can_still_be_read() -> None:
+    middle = "x" * MOST_IN_TAIL
+    old = ran(1, f'a{middle}\n[left out; fs_read, path "result:one".]\n{middle}')
+    new = ran(2, f'b{middle}\n[left out; fs_read, path "result:two".]\n{middle}')
+    parts = Cut((said("go"), *old), tuple(new))
+    summary, _, result = compacted("All fine.", parts)
+    assert isinstance(summary, UserSaid)
+    assert isinstance(result, Returned)
+    assert '- "result:one": terminal_run {"command": "make 1"}' in str(summary.parts)
+    assert result.output.endswith('fs_read, path "result:two", reads it.]')
+    # And after the next one, which knows the first only by what it has left.
+    (again,) = compacted("Still.", Cut((summary, *new), ()))
+    for line in ('"result:one": terminal_run {"command": "make 1"}', '"result:two": terminal_run'):
+        assert line in str(again)
+
+
+def test_only_the_latest_long_results_are_named() -> None:
+    items = [item for number in range(30) for item in ran(number, f'"result:r{number}"')]
+    (summary,) = compacted("Sum.", Cut((said("go"), *items), ()))
+    assert str(summary).count('"result:') == MOST_REFERENCES
+    assert '"result:r29"' in str(summary)
