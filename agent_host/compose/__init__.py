@@ -276,10 +276,7 @@ def _command(action: RunCommand, env: Mapping[str, str]) -> Command:
 
 
 def _tell_problem(edge: Edge, manager: SessionManager, problem: StoreProblem) -> None:
-    if problem.code == "lost":
-        # Two hosts must not go on with one conversation.
-        for run_id in problem.runs:
-            manager.stop_soon(run_id, "another host has taken the session over")
+    manager.heed(problem)
     log.error("store: %s", problem.message)
     edge.notify("window/showMessage", {"type": _WARNING, "message": problem.message})
 

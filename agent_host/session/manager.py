@@ -19,6 +19,7 @@ from agent_host.core.errors import (
 )
 from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
 from agent_host.core.ports import Runtime
+from agent_host.core.records import StoreProblem
 from agent_host.session.gate import Crew
 from agent_host.session.legacy import legacy_of, with_legacy
 from agent_host.session.pending import Steered, Waiting, When
@@ -132,6 +133,12 @@ class SessionManager:
         for ticket in self._open():
             if run_id is None or ticket.run_id == run_id:
                 ticket.stop(reason)
+
+    def heed(self, problem: StoreProblem) -> None:
+        """Two hosts must not go on with one conversation: what was lost to another ends here."""
+        if problem.code == "lost":
+            for run_id in problem.runs:
+                self.stop_soon(run_id, "another host has taken the session over")
 
     def forget(self, session_id: str) -> None:
         """Let go of a session that was deleted."""

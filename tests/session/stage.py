@@ -12,7 +12,7 @@ from types import MappingProxyType
 from agent_host.core.actions import Command, RunCommand
 from agent_host.core.events import Delta, Ended, Logged
 from agent_host.core.model import Limits, Role, RunRequest, RunResult, TextPart, ToolCall
-from agent_host.core.records import SessionRecord
+from agent_host.core.records import SessionRecord, StoreProblem
 from agent_host.credentials import Credentials
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.subject import Policy
@@ -100,7 +100,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         ids = count(1)
-        self.store = MemoryStore(self.shelf)
+        self.store = MemoryStore(self.shelf, on_problem=self._heed)
         self.editor.on_save = self._write_saved
         self.grants = GrantBook(self.state, self.clock.now, lambda: f"g{next(ids)}")
         self.trust = TrustInMemory(self.state, self.clock.now)
@@ -178,6 +178,9 @@ class Stage:
 
     def ended(self) -> list[str]:
         return [delta.status for delta in self.told() if isinstance(delta, Ended)]
+
+    def _heed(self, problem: StoreProblem) -> None:
+        self.manager.heed(problem)
 
     async def _shelf(self) -> RoleShelf:
         return RoleShelf(MappingProxyType({each.name: each for each in self.roles}))

@@ -8,8 +8,10 @@ import pytest
 from agent_host.core.errors import AgentHostError, InvalidRequest, SessionBusy
 from agent_host.core.model import JsonObject
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
+from agent_host.session.ledger import Ledger
 from tests.fakes_shelf import Shelf
 from tests.session.stage import Stage, asked, stage
+from tests.session.test_compact import library
 from tests.session.test_steer import Turns, begun, words
 
 
@@ -100,6 +102,61 @@ async def refused(host: Stage, run_id: str, shelf: Shelf) -> None:
         assert errors == [SessionBusy, InvalidRequest]
         turns.go.put_nowait("end")
         await run
+
+
+async def test_a_run_whose_session_another_host_has_taken_over_ends(tmp_path: Path) -> None:
+    shelf = Shelf()
+    async with (
+        stage(tmp_path / "1", shelf=shelf, name="x") as one,
+        stage(tmp_path / "2", shelf=shelf, name="y") as two,
+        asyncio.TaskGroup() as tasks,
+    ):
+        turns = Turns()
+        one.plays(turns)
+        run = tasks.create_task(one.manager.run(asked(session_id="s", run_id="r")))
+        other = tasks.create_task(one.manager.run(asked(session_id="a")))
+        await begun(one, 2)
+        shelf.heartbeats.pop(one.store._host)  # it was silent for too long
+        shelf.leases.pop("s")
+        assert await library(two).cut_short("s") == ()
+        assert (await two.manager.run(asked(session_id="s"))).status == "completed"
+        for _ in range(2):
+            turns.go.put_nowait("turn")
+        result = await run
+        assert (result.status, result.reason) == (
+            "stopped",
+            "another host has taken the session over",
+        )
+        turns.go.put_nowait("end")
+        assert (await other).status == "completed"
+        statuses = [each.status for each in await two.store.runs("s")]
+        assert statuses == ["interrupted", "completed"]
+
+
+async def test_what_runs_elsewhere_is_not_settled_by_who_looks_at_it(tmp_path: Path) -> None:
+    shelf = Shelf()
+    async with (
+        stage(tmp_path / "1", shelf=shelf, name="x") as one,
+        stage(tmp_path / "2", shelf=shelf, name="y") as two,
+        asyncio.TaskGroup() as tasks,
+    ):
+        turns = Turns()
+        await one.manager.run(asked(session_id="s", run_id="before"))
+        one.plays(turns)
+        run = tasks.create_task(one.manager.run(asked(session_id="s", run_id="r")))
+        await begun(one, 1)
+        ids = iter("e")
+        ledger = Ledger(
+            one.store, session_id="s", run_id="before", new_id=lambda: next(ids), now=one.clock.now
+        )
+        await ledger.planned("file:///w/a.txt", b"old", b"new", open=False)
+        two.actions.files["/w/a.txt"] = b"new"
+        assert await library(two).cut_short("s") == ()
+        assert shelf.edits["e"].state == "planned"
+        turns.go.put_nowait("end")
+        await run
+        (edit,) = await library(two).cut_short("s")
+        assert edit.state == "applied"
 
 
 async def test_an_idle_host_remembers_the_latest_sessions_only(tmp_path: Path) -> None:
