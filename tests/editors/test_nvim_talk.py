@@ -151,6 +151,12 @@ def test_checkhealth_says_what_is_there(seen: dict[str, Any]) -> None:
     assert "OK the host: " in seen["health"]
 
 
+def test_checkhealth_knows_a_host_that_has_just_died(seen: dict[str, Any]) -> None:
+    told = seen["health of a host that dies"]
+    assert "does not answer" not in told
+    assert "has just ended" in told or "the host is not running" in told
+
+
 def test_others_hear_of_it_by_autocommands(seen: dict[str, Any]) -> None:
     events = seen["events"]
     assert events["AgentHostQuestion"] == events["AgentHostAnswered"] == 6

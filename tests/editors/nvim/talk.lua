@@ -146,6 +146,9 @@ stage.wait('a run that goes on', function()
   return times == 2
 end)
 require('agent_host.client').running(stage.session().root).rpc.terminate()
+vim.cmd('tabnew | checkhealth agent_host') -- before Neovim has noticed
+say('health of a host that dies', stage.text(0))
+vim.cmd('tabclose!')
 stage.shows('the host was shut down')
 stage.idle()
 say('after the end of the host', stage.session():state())

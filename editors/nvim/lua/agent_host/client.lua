@@ -190,14 +190,15 @@ function M.request(root, method, params, done)
   end)
 end
 
----Send a request and wait for its result, at most `ms`; nil if none came.
+---Send a request and wait for its result, at most `ms`; nil if none came, as when the host ends.
 function M.request_sync(root, method, params, ms)
-  if not M.running(root) then return nil end
+  local client = M.running(root)
+  if not client then return nil end
   local done, result, said
   M.request(root, method, params, function(problem, answer)
     done, result, said = true, answer, problem
   end)
-  vim.wait(ms, function() return done end, 5)
+  vim.wait(ms, function() return done or M.running(root) ~= client end, 5)
   return result, said
 end
 

@@ -20,6 +20,16 @@ local function check_host(health)
   end
 end
 
+local function check_models(health, root)
+  local models = require('agent_host.client').request_sync(root, 'agent/models', {}, 10000)
+  local usable = vim.tbl_filter(function(model) return model.usable end, models and models.models or {})
+  if #usable > 0 then
+    health.ok('models that are set up: ' .. table.concat(vim.tbl_map(function(model) return model.name end, usable), ', '))
+  else
+    health.warn('no model is set up', { 'Set a key in the environment; `agent-host doctor` says which' })
+  end
+end
+
 local function check_running(health)
   local client = require('agent_host.client')
   local running = client.all()
@@ -27,18 +37,14 @@ local function check_running(health)
   for _, each in ipairs(running) do
     local root = each.config.root_dir
     local answer, problem = client.request_sync(root, 'agent/status', {}, 10000)
-    if not answer then
-      health.error('the host of ' .. root .. ' does not answer: ' .. (problem or 'nothing came'), { ':AgentHost restart' })
-    else
+    if answer then
       health.ok(('running for %s: version %s, %d sessions'):format(root, answer.version, #answer.sessions))
       health.info('commands run in this sandbox: ' .. answer.actionServer.sandbox)
-    end
-    local models = client.request_sync(root, 'agent/models', {}, 10000)
-    local usable = vim.tbl_filter(function(model) return model.usable end, models and models.models or {})
-    if #usable > 0 then
-      health.ok('models that are set up: ' .. table.concat(vim.tbl_map(function(model) return model.name end, usable), ', '))
+      check_models(health, root)
+    elseif vim.wait(2000, function() return client.running(root) ~= each end, 10) then
+      health.info('the host of ' .. root .. ' has just ended; the next prompt starts it again')
     else
-      health.warn('no model is set up', { 'Set a key in the environment; `agent-host doctor` says which' })
+      health.error('the host of ' .. root .. ' does not answer: ' .. (problem or 'nothing came'), { ':AgentHost restart' })
     end
   end
 end
