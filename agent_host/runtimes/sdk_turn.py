@@ -104,15 +104,22 @@ class Asker:
         if not draft.quiet:
             self._draft = draft
         size = self._gauge.size
+        answered = False
         try:
-            return await self._provider.answer(ask, draft)
+            answer = await self._provider.answer(ask, draft)
+            answered = True
+            return answer
         finally:
-            if draft.used is not None:
-                self._tell_usage(draft.used, size, draft)
+            if draft.used is not None or answered:
+                self._tell_usage(draft.used or Usage(), size, draft)
 
     def _tell_usage(self, used: Usage, size: int, draft: "Draft") -> None:
         gauge, model = self._gauge, self._request.model
-        cost = used.cost_usd if used.cost_usd is not None else self._price(model, used)
+        # What is not counted has no price: nothing is known of it, and it was not for nothing.
+        counted = used.input_tokens or used.output_tokens
+        cost = used.cost_usd
+        if cost is None and counted:
+            cost = self._price(model, used)
         used = replace(used, requests=1, cost_usd=cost)
         if not draft.quiet:
             gauge.ratios.learn(model, size, used.input_tokens)

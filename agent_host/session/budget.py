@@ -25,6 +25,7 @@ class Budget:
         self._own_entered = 0
         self._calls = 0
         self._own_dearest: float | None = None
+        self._own_spent = 0.0
         self._freed = asyncio.Event()
 
     def part(self, limits: Limits) -> "Budget":
@@ -59,21 +60,26 @@ class Budget:
         return own + sum(part.not_let_in for part in self._parts)
 
     @property
+    def spent(self) -> float:
+        """US dollars that were spent at the least: what has no known price is not in it."""
+        return self._own_spent + sum(part.spent for part in self._parts)
+
+    @property
     def left(self) -> Limits:
         """The limits of an agent that starts now."""
-        turns, money, spent = self._limits.max_turns, self._limits.max_cost_usd, self.used.cost_usd
+        turns, money = self._limits.max_turns, self._limits.max_cost_usd
         own = replace(
             self._limits,
             max_turns=None if turns is None else max(turns - self.turns, 0),
-            max_cost_usd=None if money is None else max(money - (spent or 0.0), 0.0),
+            max_cost_usd=None if money is None else max(money - self.spent, 0.0),
         )
         return own if self._within is None else own.narrowed(self._within.left)
 
     @property
     def overspent(self) -> bool:
         """Whether more was spent than is allowed, as far as the cost is known."""
-        allowed, spent = self._limits.max_cost_usd, self.used.cost_usd
-        return allowed is not None and spent is not None and spent > allowed
+        allowed = self._limits.max_cost_usd
+        return allowed is not None and self.spent > allowed
 
     @property
     def beyond(self) -> LimitReached | None:
@@ -89,12 +95,15 @@ class Budget:
         """Count what one call of the budget's own agent has used."""
         self._own = self._own.plus(usage)
         if usage.cost_usd is not None:
+            self._own_spent += usage.cost_usd
             self._own_dearest = max(self._own_dearest or 0.0, usage.cost_usd)
 
     def settle(self, usage: Usage) -> bool:
         """What its own agent has used in all, as its runtime says; False: that was known."""
         news = usage != self._own
         self._own = usage
+        if usage.cost_usd is not None:
+            self._own_spent = usage.cost_usd
         return news
 
     @asynccontextmanager
@@ -129,10 +138,10 @@ class Budget:
             raise LimitReached("maxCostUsd", f"more than {money:g} US dollars were spent")
 
     def _has_room(self) -> bool:
-        allowed, spent = self._limits.max_cost_usd, self.used.cost_usd
+        allowed = self._limits.max_cost_usd
         if allowed is None:
             return True
         dearest = self.dearest
         if dearest is None:
             return bool(self.used.requests)  # nothing known yet, or nothing to be known
-        return spent is None or spent + (self._calls + 1) * dearest <= allowed
+        return self.spent + (self._calls + 1) * dearest <= allowed

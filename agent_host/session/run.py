@@ -84,6 +84,7 @@ class Run:
         self.plan = plan
         self.stopping = False
         self.ended = False
+        self._unpriced = False
         self._around = around
         self._system = Origin("system")
         self._early: RuntimeResult | None = None
@@ -257,6 +258,19 @@ class Run:
         if self._budget.overspent:
             allowed = self.plan.limits.max_cost_usd
             self._at_limit("maxCostUsd", f"the run cost more than {allowed:g} US dollars")
+        self._tell_unpriced()
+
+    def _tell_unpriced(self) -> None:
+        """Say once that a limit of money can't hold for what has no known price."""
+        allowed, used = self.plan.limits.max_cost_usd, self._budget.used
+        if allowed is None or self._unpriced or not used.requests or used.cost_usd is not None:
+            return
+        self._unpriced = True
+        told = (
+            f"The price of a model of this run is not known: what it costs does not count for the "
+            f"limit of {allowed:g} US dollars. Limits of turns and of time hold."
+        )
+        self._tell(self._system, Logged("limits", told))
 
     def _result(self, outcome: RuntimeResult, diff: RunDiff | None) -> RunResult:
         failure = None

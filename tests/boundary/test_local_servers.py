@@ -104,6 +104,13 @@ async def test_text_is_understood(how: str) -> None:
     assert sink.retries == []
 
 
+async def test_an_answer_without_usage_counts_as_a_request_of_unknown_price() -> None:
+    async with ChatVendor(turn(delta(content="Hi."), delta("stop"))) as server:
+        _, sink = await run(server)
+    (used,) = sink.used
+    assert (used.requests, used.input_tokens, used.cost_usd) == (1, 0, None)
+
+
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 async def test_thinking_goes_back_where_it_came_from(field: str) -> None:
     chunks = (delta(**{field: "Hm."}), delta(tool_calls=[piece(READ, "fs_read", id="c")]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_host.core.actions import Command, CommandResult
-from agent_host.core.events import Asked, Ended, Text, ToolFinished, ToolRequested, Used
+from agent_host.core.events import Asked, Ended, Logged, Text, ToolFinished, ToolRequested, Used
 from agent_host.core.model import (
     Callee,
     Limits,
@@ -286,6 +286,22 @@ async def test_three_agents_share_the_budget(tmp_path: Path, price: float) -> No
         assert len(log) * price <= 1.25 + price + 1e-9  # begun, though not ended
         if price < 0.25:
             assert set(log) == set(names)
+
+
+async def test_what_has_no_price_does_not_lift_the_limit_of_what_has_one(tmp_path: Path) -> None:
+    async with stage(tmp_path, roles=(calling("free", "dear"), role("free"), role("dear"))) as host:
+
+        async def free(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+            del request, gate
+            sink.usage(Usage(1, 10, 1))
+            return RuntimeResult("completed", "Done.")
+
+        lead, _ = doing(call("free", call_id="1"), call("dear", call_id="2"))
+        cast(host, lead=lead, free=free, dear=working(0.25, []))
+        result = await host.manager.run(asked(role="lead", limits=limits(max_cost_usd=1.0)))
+        assert (result.status, result.limit, result.usage.cost_usd) == ("limit", "maxCostUsd", None)
+        notes = [d.text for d in (e.delta for e in host.editor.deltas) if isinstance(d, Logged)]
+        assert len([note for note in notes if "does not count for the limit of 1 US" in note]) == 1
 
 
 async def test_agents_share_the_turns(tmp_path: Path) -> None:
