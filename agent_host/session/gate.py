@@ -347,6 +347,10 @@ class Gate:
             parts=parts,
             tell=self._tell,
         )
+        asking = asyncio.current_task()
+        if asking is not None and asking.cancelling():
+            # The call was stopped while it asked: an answer that came all the same is too late.
+            raise asyncio.CancelledError
         self._end_if_stopped(outcome)
         return outcome
 
