@@ -60,7 +60,7 @@ class Commands:
         roots = await self._roots(around.roots)
         secret = around.policy.secret if command.hide_secrets else ()
         before = await self._watch(around, secret)
-        targets = await self._targets(command, around)
+        targets = await self._targets(command, around, before.secrets)
         plan = _plan(command, argv, cwd, roots, around, before, tuple(targets.values()))
         self._mount_points.update(_missing(plan.masked))
         self._running += 1
@@ -103,11 +103,18 @@ class Commands:
         with contextlib.suppress(ActionFailed):
             await self._server.call(wire.Tidy(paths), wire.Name)
 
-    async def _targets(self, command: Command, around: Surroundings) -> dict[str, str]:
-        """Where the copies of unsaved text are bound, by the path that they were given for."""
+    async def _targets(
+        self, command: Command, around: Surroundings, hidden: Sequence[str]
+    ) -> dict[str, str]:
+        """Where the copies of unsaved text are bound, by the path that they were given for.
+
+        None is laid over a file that is hidden from the command.
+        """
         targets: dict[str, str] = {}
         for path in command.overlay if around.sandbox.kind == "bubblewrap" else ():
             facts = await self._server.call(wire.Inspect(path), wire.Facts)
+            if facts.true_path in hidden:
+                continue
             if facts.kind == "missing" and _can_be_made(facts.true_path):
                 # The mount point is made for the command, and removed behind it.
                 self._mount_points.add(facts.true_path)

@@ -13,6 +13,7 @@ from agent_host.core.document import BufferEdit, Document
 from agent_host.core.errors import ActionFailed
 from agent_host.core.ports import Actions, Editor
 from agent_host.editing.text import FileText, decode
+from agent_host.permissions.paths import is_secret
 from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt
@@ -66,6 +67,9 @@ class CommandRunner:
         self, command: Command, ledger: Ledger, on_output: Callable[[OutputStream, str], None]
     ) -> CommandResult:
         unsaved = await self._unsaved()
+        if command.hide_secrets:
+            # Its unsaved text is as secret as the file.
+            unsaved = [each for each in unsaved if not is_secret(each[0].path or "")]
         if not unsaved:
             return await self._actions.run(command, on_output)
         if not self._overlays():
