@@ -60,6 +60,9 @@ class Agent:
             raise acp.RequestError.resource_not_found(session_id)
         self.cwd = cwd
         await self.say("what was said before")
+        if BEHAVIOUR == "replays_late":
+            told = self.command("c1", "true", asks=False)
+            self.replay = asyncio.create_task(told)  # noqa: TID251 - no group is at hand
         return schema.LoadSessionResponse()
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
@@ -137,7 +140,7 @@ class Agent:
     async def do_repeats(self) -> None:
         await self.say(json.dumps(self.words))
 
-    do_lost = do_forgets = do_repeats
+    do_lost = do_forgets = do_replays_late = do_repeats
 
     async def do_reflects(self) -> None:
         await self.say(json.dumps({"env": dict(os.environ), "cwd": str(Path.cwd())}))

@@ -33,7 +33,7 @@ from agent_host.lsp.editor import LspEditor
 from agent_host.lsp.host import Edge, Folder, Host
 from agent_host.lsp.loop import serve as serve_connection
 from agent_host.permissions.shell import execution, parse
-from agent_host.runtimes import CLAUDE
+from agent_host.runtimes import CLAUDE, acp_agents
 from agent_host.session.asker import Asker
 from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
@@ -52,7 +52,7 @@ from agent_host.settings import log_folder, session_store
 from agent_host.store import SqlStore
 from agent_host.tools import DIAGNOSTICS
 
-RUNTIMES = (SDK, CLAUDE)
+RUNTIMES = (SDK, CLAUDE, *acp_agents.names(()))
 _WARNING = 2
 
 log = logging.getLogger(__name__)

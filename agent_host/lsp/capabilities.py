@@ -48,7 +48,8 @@ METHODS = (
     "agent/session/attach",
     "agent/session/detach",
 )
-RUNTIMES = ("sdk", "claude-code")
+RUNTIMES = ("sdk", "claude-code", "acp:claude", "acp:codex", "acp:gemini", "acp:opencode")
+"""Those that need no settings; `agent/status` tells all of them."""
 
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 

@@ -197,7 +197,9 @@ class Server:
         return wire.UnsteerAnswer(removed=host.take_back(params.session_id, params.id))
 
     async def _status(self, _: wire.NoParams) -> Told:
-        return status_answer(await self._app.status(), __version__)
+        # Which runtimes there are is known once the settings are.
+        host = await self._ready()
+        return status_answer(await host.status(), __version__)
 
     async def _roles(self, _: wire.NoParams) -> Told:
         host = await self._ready()

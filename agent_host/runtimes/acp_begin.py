@@ -24,6 +24,10 @@ VERSION = 1
 """The version of the protocol that is spoken."""
 
 
+QUIET_SECONDS = 0.3
+"""After a session was loaded, so long nothing more must come of what was before."""
+
+
 class LostSession(Exception):
     """The agent can't go back to its session."""
 
@@ -113,10 +117,14 @@ async def _go_back(
     if own.fork:
         raise LostSession  # two sessions of ours in one of its own would mix
     try:
-        return await peer.ask(method, {**place, "sessionId": own.id})
+        made = await peer.ask(method, {**place, "sessionId": own.id})
     except RpcError as error:
         sink.log(terms.name, f"{method}: {error.message}")
         raise LostSession from error
+    if method == "session/load":
+        # Some tell of the earlier conversation after the answer, too.
+        await peer.quiet(QUIET_SECONDS)
+    return made
 
 
 async def _set_mode(peer: Peer, terms: Terms, session: str, made: JsonObject) -> str | None:

@@ -53,6 +53,7 @@ class Peer:
         self._waiting: dict[int, asyncio.Future[object]] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._gone: ChildGone | None = None
+        self._heard = asyncio.Event()
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Its answer. Raises RpcError, and ChildGone when there will be none."""
@@ -79,6 +80,7 @@ class Peer:
         try:
             async for line in self._child.lines():
                 self._alive()
+                self._heard.set()
                 if line.strip():
                     self._take(line, tasks)
         except WireError:
@@ -89,6 +91,14 @@ class Peer:
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(gone)
+
+    async def quiet(self, seconds: float) -> None:
+        """Wait until it has said nothing for so long, from now on."""
+        with contextlib.suppress(TimeoutError):
+            while self._gone is None:
+                self._heard.clear()
+                async with asyncio.timeout(seconds):
+                    await self._heard.wait()
 
     async def settled(self) -> None:
         """Wait until none of its requests is being served."""

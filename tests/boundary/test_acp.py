@@ -68,6 +68,15 @@ async def test_it_goes_back_to_its_own_session(tmp_path: Path) -> None:
     assert json.loads(again.said) == ["More."]
 
 
+async def test_what_is_replayed_after_the_session_was_loaded_is_not_of_this_run(
+    tmp_path: Path,
+) -> None:
+    _, first = await ran(agent("answers"), tmp_path)
+    which = agent("replays_late")
+    result, again = await ran(which, tmp_path, history=tuple(first.memory), prompt="More.")
+    assert (result.error, again.said) == (None, '["More."]')
+
+
 @pytest.mark.parametrize("behaviour", ["forgets", "lost"])
 async def test_one_that_cannot_go_back_is_told_what_was_said(
     tmp_path: Path, behaviour: str

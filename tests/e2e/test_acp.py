@@ -17,6 +17,8 @@ def test_an_agent_of_the_settings_works_through_the_editor(hosts: Hosts) -> None
     config.write_text(json.dumps({"runtimes": runtimes}))
     path = hosts.file("a.txt", "on disk\n")
     editor = hosts.start()
+    # The very first request already knows them.
+    assert "acp:reads" in editor.request("agent/status", {}).result()["runtimes"]
     editor.open(path, "typed and not saved\n")
 
     run = editor.run("Read it.", runtime="acp:reads")
@@ -24,7 +26,6 @@ def test_an_agent_of_the_settings_works_through_the_editor(hosts: Hosts) -> None
     assert (result["status"], run.text()) == ("completed", "typed and not saved\n")
     assert run.deltas("ended") == [{"kind": "ended", "status": "completed", "exitCode": 0}]
     assert result["usage"]["inputTokens"] == 110
-    assert "acp:reads" in editor.request("agent/status", {}).result()["runtimes"]
     run.check()
 
     run = editor.run("Write it.", runtime="acp:writes")
