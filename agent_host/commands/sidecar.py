@@ -6,16 +6,17 @@ What can't be understood is answered by a message `error`; nothing ends but what
 import argparse
 import asyncio
 import json
-import sys
+import os
+import signal
 import threading
 import uuid
-from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import cast
 
 from agent_host import __version__
 from agent_host.client import AgentHostClient, Answer, Delta, HostError, HostGone, Question, Run
+from agent_host.commands.sidecar_input import END, Message, Wrong, decoded, read, text
 
 EPILOG = """\
 to it:    {"type": "ping"}
@@ -25,13 +26,8 @@ to it:    {"type": "ping"}
           {"type": "stop", "sessionId": "mine"}
 from it:  ready, pong, agent_started, agent_event, agent_log, agent_question, agent_error,
           agent_stopped {exitCode, signal, status, output, usage, resumeSessionId}, error
-sessionId is yours; resumeSessionId is what an earlier query gave. The input's end stops all."""
-
-Message = Mapping[str, object]
-
-
-class Wrong(Exception):
-    """A message that can't be followed: its code and a sentence."""
+sessionId is yours; resumeSessionId is what an earlier query gave. The input's end, or SIGTERM,
+stops all of it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(_: argparse.Namespace) -> int:
-    asyncio.run(_Sidecar().serve())
-    return 0
+    code = 0
+    try:
+        asyncio.run(_Sidecar().serve())
+    except* BrokenPipeError:
+        code = 1  # nobody hears it any more; its hosts end with its pipes
+    os._exit(code)  # the thread that reads may still wait for a line
 
 
 class _Sidecar:
     def __init__(self) -> None:
         self._hosts: dict[str, asyncio.Future[AgentHostClient]] = {}
         self._queries: dict[str, asyncio.Task[None]] = {}
+        self._stopping: set[str] = set()
         self._questions: dict[str, asyncio.Future[Message]] = {}
         self._numbers = count(1)
         self._closing = asyncio.Event()
@@ -56,39 +57,49 @@ class _Sidecar:
         """Until the input ends; then all is stopped."""
         lines: asyncio.Queue[bytes] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        threading.Thread(target=_read, args=(loop, lines), daemon=True).start()
+        threading.Thread(target=read, args=(loop, lines), daemon=True).start()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, lines.put_nowait, END)
         async with asyncio.TaskGroup() as tasks:
             _say("ready", version=__version__)
             while line := await lines.get():
                 try:
-                    self._take(_decoded(line), tasks)
+                    self._take(decoded(line), tasks)
                 except Wrong as wrong:
-                    _say("error", code=wrong.args[0], error=wrong.args[1])
-            queries = tuple(self._queries.values())
-            for query in queries:
-                query.cancel()
-            await asyncio.gather(*queries, return_exceptions=True)
+                    _say("error", code=wrong.code, error=wrong.sentence)
+            for session in tuple(self._queries):
+                self._stop(session)
+            await asyncio.gather(*self._queries.values(), return_exceptions=True)
             self._closing.set()
+
+    def _stop(self, session: str) -> None:
+        if session not in self._stopping:  # a second stop would interrupt the first
+            self._stopping.add(session)
+            self._queries[session].cancel()
+
+    def _over(self, session: str) -> None:
+        self._stopping.discard(session)
+        del self._queries[session]
 
     def _take(self, message: Message, tasks: asyncio.TaskGroup) -> None:
         match message.get("type"):
             case "ping":
                 _say("pong")
             case "query":
-                session, prompt = _text(message, "sessionId"), _text(message, "prompt")
+                session, prompt = text(message, "sessionId"), text(message, "prompt")
                 if session in self._queries:
                     raise Wrong("duplicate_session", f"The session {session!r} is running.")
-                folder = _text(message, "cwd", str(Path.cwd()))
+                folder = str(Path(text(message, "cwd", ".")).absolute())
                 query = self._query(session, folder, prompt, message, tasks)
                 task = self._queries[session] = tasks.create_task(query)
-                task.add_done_callback(lambda _: self._queries.pop(session))
+                task.add_done_callback(lambda _: self._over(session))
             case "stop":
-                session = _text(message, "sessionId")
+                session = text(message, "sessionId")
                 if session not in self._queries:
                     raise Wrong("unknown_session", f"There is no running session {session!r}.")
-                self._queries[session].cancel()
+                self._stop(session)
             case "answer":
-                question = _text(message, "questionId")
+                question = text(message, "questionId")
                 if question not in self._questions:
                     raise Wrong("unknown_question", f"There is no open question {question!r}.")
                 self._questions.pop(question).set_result(message)
@@ -106,7 +117,7 @@ class _Sidecar:
             more = {key: message[key] for key in ("role", "model", "runtime") if message.get(key)}
             limits = {"maxTurns": "maxTurns", "maxBudgetUsd": "maxCostUsd"}
             more["limits"] = {ours: message[key] for key, ours in limits.items() if key in message}
-            resumed = _text(message, "resumeSessionId", "") or None
+            resumed = text(message, "resumeSessionId", "") or None
             run = await client.run(prompt, run_id=name, session_id=resumed, **more)
             try:
                 ended = await _follow(session, run)
@@ -117,9 +128,11 @@ class _Sidecar:
             if (error := result.get("error")) is not None:
                 _say("agent_error", sessionId=session, **cast("dict[str, object]", error))
         except (HostError, HostGone, OSError, Wrong) as error:
-            self._hosts.pop(folder, None)
+            if not isinstance(error, HostError):
+                self._hosts.pop(folder, None)  # that one is gone
             result = {"status": "failed"}
-            _say("agent_error", sessionId=session, error=str(error), code="query_failed")
+            code = error.code if isinstance(error, HostError | Wrong) else ""
+            _say("agent_error", sessionId=session, error=str(error), code=code or "query_failed")
         finally:
             told = {key: result.get(key) for key in ("status", "output", "usage")}
             told |= {key: ended.get(key) for key in ("exitCode", "signal")}
@@ -139,6 +152,7 @@ class _Sidecar:
                 ready.set_result(client)
                 await self._closing.wait()
         except (HostError, HostGone, OSError) as error:
+            self._hosts.pop(folder, None)  # the next query tries another one
             if not ready.done():
                 ready.set_exception(error)
                 ready.exception()  # whoever waits is told
@@ -153,7 +167,7 @@ class _Sidecar:
         _say("agent_question", sessionId=session, questionId=name, **shown, options=options)
         answer = await answered
         chosen = next((o for o in question.options if o.id == answer.get("optionId")), None)
-        return Answer(chosen, _text(answer, "reason", "") or None)
+        return Answer(chosen, text(answer, "reason", "") or None)
 
 
 async def _follow(session: str, run: Run) -> Message:
@@ -173,27 +187,6 @@ def _tell(session: str, delta: Delta) -> None:
         _say("agent_log", sessionId=session, **data)
     else:
         _say("agent_event", sessionId=session, seq=delta.seq, event=delta.data)
-
-
-def _text(message: Message, key: str, default: str | None = None) -> str:
-    value = message.get(key) or default
-    if not isinstance(value, str):
-        raise Wrong("invalid_message", f"`{key}` must be a text.")
-    return value
-
-
-def _decoded(line: bytes) -> Message:
-    try:
-        found: object = json.loads(line)
-    except (ValueError, RecursionError):
-        raise Wrong("invalid_json", "A line was no JSON.") from None
-    return cast("Message", found) if isinstance(found, dict) else {}
-
-
-def _read(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[bytes]") -> None:
-    while line := sys.stdin.buffer.readline(16 * 1024 * 1024):
-        loop.call_soon_threadsafe(lines.put_nowait, line)
-    loop.call_soon_threadsafe(lines.put_nowait, b"")
 
 
 def _say(kind: str, **fields: object) -> None:

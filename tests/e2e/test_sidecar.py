@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ class Sidecar:
             cwd=hosts.root,
             env=hosts.environment(),
             text=True,
+            encoding="latin-1",
         )
         self.came: list[dict[str, Any]] = []
 
@@ -101,12 +103,57 @@ def test_several_at_once_duplicate_unknown_and_stop(hosts: Hosts, sidecar: Sidec
     # The other one is still asking; it is stopped with the sidecar itself.
 
 
+def direct(sidecar: Sidecar) -> list[int]:
+    """Its own children: the hosts."""
+    tasks = Path(f"/proc/{sidecar.process.pid}/task")
+    children = " ".join((each / "children").read_text() for each in tasks.iterdir())
+    return [int(pid) for pid in children.split()]
+
+
+def test_a_stop_that_is_repeated_does_not_interrupt_the_first(
+    hosts: Hosts, sidecar: Sidecar
+) -> None:
+    model = hosts.script([calls(TOUCH), says("Made.")])
+    sidecar.send("query", sessionId="a", prompt="go", model=model)
+    sidecar.wait("agent_question", sessionId="a")
+    for _ in range(3):
+        sidecar.send("stop", sessionId="a")
+    stopped = sidecar.wait("agent_stopped", sessionId="a")
+    assert (stopped["status"], stopped["resumeSessionId"] is None) == ("stopped", False)
+
+
+def test_sigterm_ends_all_in_good_order(hosts: Hosts) -> None:
+    sidecar = Sidecar(hosts)
+    model = hosts.script([calls(TOUCH), says("Made.")])
+    sidecar.send("query", sessionId="a", prompt="go", model=model)
+    sidecar.wait("agent_question", sessionId="a")
+    below = descendants(sidecar.process.pid)
+    sidecar.process.terminate()
+    assert sidecar.wait("agent_stopped", sessionId="a")["status"] == "stopped"
+    assert sidecar.process.wait(20) == 0
+    assert wait_gone(below, 5.0) == []
+    assert sidecar.process.stdin is not None
+    assert sidecar.process.stdout is not None
+    sidecar.process.stdin.close()
+    sidecar.process.stdout.close()
+
+
 def test_what_cannot_be_understood_is_answered(hosts: Hosts, sidecar: Sidecar) -> None:
     for line, code in (
         ("{", "invalid_json"),
         ("[" * 100_000, "invalid_json"),
-        ("[]", "unknown_type"),
+        ("\xff", "invalid_json"),
+        ("[]", "invalid_message"),
+        ("3", "invalid_message"),
         ("{}", "unknown_type"),
+        ('{"type": ["query"]}', "unknown_type"),
+        ('{"type": "query", "sessionId": "", "prompt": "x"}', "invalid_message"),
+        (
+            '{"type": "query", "sessionId": "a", "prompt": "x", "cwd": "a\\u0000b"}',
+            "invalid_message",
+        ),
+        ('{"type": "stop"}', "invalid_message"),
+        ("x" * (17 * 1024 * 1024), "too_long"),
         ('{"type": "query", "prompt": "x"}', "invalid_message"),
         ('{"type": "query", "sessionId": "a", "prompt": 3}', "invalid_message"),
         ('{"type": "answer", "questionId": "q9"}', "unknown_question"),
@@ -116,6 +163,12 @@ def test_what_cannot_be_understood_is_answered(hosts: Hosts, sidecar: Sidecar) -
     sidecar.send("query", sessionId="a", prompt="x", model="nobody/knows")
     sidecar.wait("agent_error", sessionId="a")
     assert sidecar.wait("agent_stopped", sessionId="a")["status"] == "failed"
+    sidecar.send("query", sessionId="a", prompt="x", model="scripted/x", maxTurns="many")
+    told = sidecar.wait("agent_error", sessionId="a")
+    assert "maxTurns" in told["error"]
+    sidecar.wait("agent_stopped", sessionId="a")
+    # What was answered by an error has not cost a host.
+    assert len(direct(sidecar)) == 1
     sidecar.send("query", sessionId="a", prompt="x", cwd=str(hosts.root / "nowhere"))
     sidecar.wait("agent_error", sessionId="a")
     sidecar.wait("agent_stopped", sessionId="a")
