@@ -209,6 +209,37 @@ def play(prompt: list) -> None:
             say("control_request", request_id="e1", request={"subtype": "elicitation"})
             assert hear()["response"]["subtype"] == "error"
             answer("Hello.")
+        case "ends_without_a_result":
+            answer("That was it.")
+            sys.exit(0)
+        case "finishes_twice":
+            answer("One.")
+            finish("The first.")
+            finish("The second.")
+        case "cuts_characters":
+            text = {"type": "text_delta", "text": "\u00e4\u20ac\U0001f600" * 3}
+            event = {"type": "content_block_delta", "delta": text}
+            stream({"type": "message_start", "message": {"id": "m"}})
+            message = {"type": "stream_event", "session_id": SESSION, "event": event}
+            for byte in json.dumps(message, ensure_ascii=False).encode() + b"\n":
+                sys.stdout.buffer.write(bytes([byte]))
+                sys.stdout.buffer.flush()
+        case "closes_stdout":
+            answer("Now I fall silent.")
+            os.close(1)
+            time.sleep(600)
+        case "leaves_a_holder":
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(600)
+            Path(f"pid-{os.getpid()}").touch()
+            print("I go, it stays", file=sys.stderr, flush=True)
+            os._exit(4)
+        case "nags":
+            print("\x1b[33mA new version is there: 9.9.10. Run claude update.\x1b[0m")
+            print("\xef\xbb\xbfWelcome!", file=sys.stderr, flush=True)
+            print(json.dumps("just a text"))
+            answer("Hello.")
         case "dies":
             answer("half of")
             os.kill(os.getpid(), signal.SIGKILL)

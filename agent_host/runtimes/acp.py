@@ -30,6 +30,7 @@ from agent_host.runtimes.acp_begin import LostSession, Terms
 from agent_host.runtimes.acp_talk import Talk
 from agent_host.runtimes.acp_trouble import gone, outcome_of, silent
 from agent_host.runtimes.conversation import encode, user_said
+from agent_host.runtimes.programs import not_started
 from agent_host.runtimes.resume import Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses
 
@@ -138,8 +139,8 @@ class AcpRuntime:
                 pty=options.pty,
             )
         except OSError as error:
-            told = f"{self._name} can't be started: {error.strerror or error}."
-            raise RuntimeFailed(told) from error
+            home = env.get("HOME", "")
+            raise not_started(self._name, request.cwd, home, error) from error
 
     def _result(self, talk: Talk, ended: ChildExit, stderr: str) -> RuntimeResult:
         error: AgentHostError | None = talk.trouble

@@ -32,7 +32,7 @@ from agent_host.runtimes.claude_wire import INHERITED, arguments, environment, w
 from agent_host.runtimes.conversation import encode, user_said
 from agent_host.runtimes.loopback import Address
 from agent_host.runtimes.mcp_tools import offered
-from agent_host.runtimes.programs import find_program
+from agent_host.runtimes.programs import find_program, not_started
 from agent_host.runtimes.resume import OwnSession, Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses
 
@@ -155,7 +155,7 @@ class ClaudeRuntime:
                 pty=options.pty,
             )
         except OSError as error:
-            raise RuntimeFailed(f"claude can't be started: {error.strerror or error}.") from error
+            raise not_started("claude", request.cwd, env.get("HOME", ""), error) from error
 
 
 def _model(name: str) -> str | None:

@@ -21,6 +21,7 @@ _LOGIN = re.compile(
 )
 _LOST = re.compile(r"no conversation found", re.IGNORECASE)
 _SECRET = re.compile(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}")
+_FOREIGN = "Exec format error"
 _MOST = 1000
 
 
@@ -105,4 +106,8 @@ def clean(text: str) -> str:
 def tail(stderr: str) -> str:
     """The last words of a program, as a sentence."""
     last = "\n".join(stderr.strip().splitlines()[-10:])
+    if _FOREIGN in last:
+        return (
+            f" It is made for another kind of machine, or broken ({clean(last)}): install it anew."
+        )
     return f" It said: {clean(last)}" if last else " It said nothing."

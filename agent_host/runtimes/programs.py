@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_host.core.errors import RuntimeMissing
+from agent_host.core.errors import RuntimeFailed, RuntimeMissing
 
 USUAL_FOLDERS = (
     "~/.local/bin",
@@ -61,6 +61,14 @@ def find_program(
         f"{wanted.remedy} Searched: {searched}.",
         searched=[shown(folder, home) for folder in folders],
     )
+
+
+def not_started(name: str, cwd: str, home: str, error: OSError) -> RuntimeFailed:
+    """A program that is there could not be started."""
+    if not os.path.isdir(cwd):  # noqa: PTH112 - a text that may be no path at all
+        gone = f"The folder {shown(cwd, home)} is not there: open another one."
+        return RuntimeFailed(f"{name} can't be started. {gone}")
+    return RuntimeFailed(f"{name} can't be started: {error.strerror or error}.")
 
 
 def shown(path: str, home: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -354,6 +355,66 @@ async def test_an_agents_own_limit_ends_that_agent(tmp_path: Path, name: str) ->
         ((status, text),) = [(each.status, each.text) for each in results]
         assert (status, f"limit {name}" in text) == ("failed", True)
         assert ("So far it said:\nHm." in text) == ("Seconds" in name)
+
+
+def by_itself(price: float | None, log: list[str], *, in_all: bool) -> Story:
+    """An agent whose program calls its model for ever, and asks nobody whether it may."""
+
+    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        del gate
+        sink.text("I work.")
+        for number in count(1):
+            log.append(request.role.name)
+            await asyncio.sleep(0)
+            cost = None if price is None else price * (number if in_all else 1)
+            (sink.total if in_all else sink.usage)(Usage(number if in_all else 1, cost_usd=cost))
+        raise AssertionError
+
+    return story
+
+
+@pytest.mark.parametrize("in_all", [True, False])
+@pytest.mark.parametrize(
+    ("price", "most", "name", "steps"),
+    [
+        (None, limits(max_turns=10), "maxTurns", 10),
+        (0.25, limits(max_cost_usd=1.0), "maxCostUsd", 4),
+    ],
+)
+async def test_a_program_counts_into_the_budget_of_all(
+    tmp_path: Path, price: float | None, most: Limits, name: str, steps: int, *, in_all: bool
+) -> None:
+    async with stage(tmp_path, roles=(calling("one", "two"), role("one"), role("two"))) as host:
+        log: list[str] = []
+        both, _ = doing(call("one", call_id="one"), call("two", call_id="two"))
+
+        async def lead(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+            await both(request, sink, gate)
+            return await silent(request, sink, gate)
+
+        story = by_itself(price, log, in_all=in_all)
+        cast(host, lead=lead, one=story, two=working(price, log))
+        result = await host.manager.run(asked(role="lead", limits=most))
+        assert (result.status, result.limit) == ("limit", name)
+        assert steps <= len(log) <= steps + 3
+        assert set(log) == {"one", "two"}
+
+
+@pytest.mark.parametrize("in_all", [True, False])
+async def test_a_program_that_was_called_ends_at_its_own_limit(
+    tmp_path: Path, *, in_all: bool
+) -> None:
+    helper = role("helper", limits=Limits(max_turns=3))
+    async with stage(tmp_path, roles=(calling("helper"), helper)) as host:
+        log: list[str] = []
+        lead, results = doing(call("helper"))
+        cast(host, lead=lead, helper=by_itself(0.1, log, in_all=in_all))
+        result = await host.manager.run(asked(role="lead"))
+        assert result.status == "completed"
+        assert 4 <= len(log) <= 5
+        assert "limit maxTurns" in results[0].text
+        assert "So far it said:\nI work." in results[0].text
+        assert result.usage.requests == len(log)
 
 
 async def test_the_silence_of_an_agent_is_the_runs(tmp_path: Path) -> None:
