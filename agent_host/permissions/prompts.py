@@ -157,7 +157,7 @@ def _contents(subject: Subject) -> str:
 def _first_change(diff: str | None) -> str | None:
     for line in (diff or "").splitlines():
         if line[:1] in {"+", "-"} and line[:3] not in {"+++", "---"} and line[1:].strip():
-            return line
+            return line[0] + line[1:].strip()  # its indentation says nothing
     return None
 
 

@@ -127,9 +127,12 @@ module.exports = ({ host, sessions, server, facts, commands, suggestions }, { mo
       assert.ok((await suggestions(facts, '/', '')).some(({ insert }) => insert === '/compact'));
       const [found] = await suggestions(facts, '/', 'rel');
       assert.deepEqual(found, { insert: '/release', label: '/release <version>', detail: 'Cut a release.' });
+      await settings().update('mcpServers', { notes: { command: 'no-such-program' } }, vscode.ConfigurationTarget.Global);
       let rows = [];
       await answered({ showQuickPick: async (all) => { rows = all; return all.find(({ label }) => label.includes('AGENTS.md')); } }, () => vscode.commands.executeCommand('agent-host.guidance'));
+      await settings().update('mcpServers', undefined, vscode.ConfigurationTarget.Global);
       assert.ok(rows.some(({ label }) => label.includes('/release')));
+      assert.ok(rows.some(({ label, description }) => label.includes('notes') && /idle|failed/.test(description)), 'an MCP server and its state');
       assert.equal(vscode.window.activeTextEditor.document.uri.toString(), file('AGENTS.md').toString());
     },
 

@@ -1,6 +1,6 @@
 // What of the editor's settings the host is told as the person's own. A workspace's files may not loosen what the agent may do.
 
-export const KEYS = ['model', 'role', 'runtime', 'limits', 'rules', 'env', 'save'] as const;
+export const KEYS = ['model', 'role', 'runtime', 'limits', 'rules', 'env', 'save', 'mcpServers'] as const;
 
 /** What an editor knows of one setting, by who has set it. */
 export interface Inspected { globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }

@@ -45,7 +45,7 @@ export class Composer {
     this.element.addEventListener('submit', (event) => event.preventDefault());
     this.#text.addEventListener('keydown', (event) => this.#key(event));
     this.#text.addEventListener('input', () => this.#typed());
-    this.#text.addEventListener('blur', () => window.setTimeout(() => this.#close(), 150));
+    this.#text.addEventListener('blur', () => window.setTimeout(() => document.activeElement !== this.#text && this.#close(), 150));
     this.#grow();
   }
 
@@ -55,7 +55,7 @@ export class Composer {
     this.#stop.disabled = state.stopping;
     name(this.#stop, state.stopping ? 'Stopping…' : 'Stop the run (Ctrl+Alt+.)');
     name(this.#send, state.running ? 'Steer: say it to the run that goes on (Enter)' : 'Send (Enter)');
-    this.#text.placeholder = state.running ? 'Say something to the run, or queue what comes next' : 'Ask for something. @ names files, / commands';
+    this.#text.placeholder = state.running ? 'Steer it, or queue what comes next' : 'Ask for something (@ file, / command)';
     // While the server starts, what is sent waits for it.
     this.#send.disabled = !['ready', 'starting'].includes(state.connection.status);
     pick(this.#model, state.model ? (state.model.split('/').at(-1) ?? '') : 'model', state.model || 'the first that has a key', 'Model');
