@@ -1,5 +1,6 @@
 """Moving files and directories: asked about, taken along by the editor, told, and taken back."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,34 @@ async def test_what_is_deleted_and_still_open_is_told(tmp_path: Path) -> None:
         ((status, text),) = await results(host, tool("fs_delete", path="a.txt"))
         assert status == "ok"
         assert "Still open in the editor, with its text: /w/a.txt" in text
+
+
+@pytest.mark.parametrize("was_made", [True, False])
+async def test_a_move_that_was_cut_short_is_known_by_what_is_there(
+    tmp_path: Path, was_made: bool
+) -> None:
+    late: list[asyncio.Task[None]] = []
+
+    async def cut_short(uri: str, to: str) -> bool:
+        del uri, to
+        if was_made:
+            # The editor does it after its time was up: nobody was told.
+            late.append(host.tasks.create_task(later()))
+        return False
+
+    async def later() -> None:
+        await host.editor.until(lambda: bool(host.ended()))
+        host.actions.files["/w/sub/b.txt"] = host.actions.files.pop("/w/a.txt")
+        host.editor.close("/w/a.txt")
+
+    async with stage(tmp_path) as host:
+        opened(host)
+        host.editor.moves, host.editor.on_move = "all", cut_short
+        result, statuses = await host.run(MOVE)
+        assert statuses == ["failed"]
+        for task in late:
+            await task
+        back = await reverter(host).revert(result.run_id)
+        of_file = [each.status for each in back.files if each.uri == "file:///w/a.txt"]
+        assert of_file == (["reverted"] if was_made else [])
+        assert host.actions.files == {"/w/a.txt": b"old\n"}
