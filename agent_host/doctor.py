@@ -22,13 +22,18 @@ from agent_host import __version__
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
+from agent_host.app.servers import FolderServers, ServerList, server_list
 from agent_host.app.workspace import Workspace
+from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.errors import AgentHostError
-from agent_host.core.model import ModelInfo, RuntimeOptions
+from agent_host.core.external import ServerStatus
+from agent_host.core.model import ModelInfo, Role, RuntimeOptions
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.keychain import Keychain
 from agent_host.lsp.host import Folder, WorkspaceStatus
 from agent_host.lsp.json_values import is_list, is_object
+from agent_host.mcp.connect import Surroundings
+from agent_host.mcp.servers import McpServers
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.trust import TrustBook
@@ -49,6 +54,8 @@ LOCAL_SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "LM Stud
 PROGRAMS = ("claude", "gemini", "codex", "opencode", "git")
 PACKAGES = ("pygls", "openai-agents", "openai", "anthropic", "google-genai", "ripgrep")
 _SECONDS = 1.0
+_ANY = Role("doctor", "", "", "", "", skills=frozenset({"mcp"}))
+"""May use every server."""
 _MOST_BYTES = 256 * 1024
 
 
@@ -76,6 +83,18 @@ class Situation:
         """The claude CLI as a runtime; starts it for its version."""
         options = self.settings.runtimes.get(CLAUDE, RuntimeOptions())
         return claude_info(scrubbed(self.environment, options.inherit), options)
+
+    @property
+    def servers(self) -> ServerList:
+        """The MCP servers of the settings and the workspace."""
+        root = str(self.workspace)
+        book = TrustBook(self.dirs.state, time.time)
+        trusted = self.settings.trust == "always" or (
+            self.settings.trust == "ask" and book.trusted(root)
+        )
+        brought = WorkspaceRules(partial(read_rules, narrow_only=True)).of(root)
+        folder = FolderServers(root, trusted, brought.servers)
+        return server_list(self.settings.mcp_servers, (folder,))
 
     def model(self) -> str:
         """The model that a run without a wish gets. Raises NoApiKey or ModelNotFound."""
@@ -107,6 +126,7 @@ class Report:
     versions: Mapping[str, str | None]
     store: str
     store_problem: str | None
+    mcp: tuple[ServerStatus, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -119,7 +139,13 @@ class Report:
             if problem.severity == "error"
         ]
         store = [self.store_problem] if self.store_problem else []
-        return (*settings, *roles, *store)
+        servers = [
+            f"{each.where}: MCP server {each.name}: {each.reason}"
+            + (f"; {each.remedy}" if each.remedy else "")
+            for each in self.mcp
+            if each.state == "failed"
+        ]
+        return (*settings, *roles, *store, *servers)
 
 
 def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
@@ -176,7 +202,28 @@ async def examine(workspace: Path, environ: Mapping[str, str]) -> Report:
         },
         store=shown(store),
         store_problem=await asyncio.to_thread(trouble, store),
+        mcp=await mcp_servers(situation),
     )
+
+
+# ---- MCP servers
+
+
+async def mcp_servers(situation: Situation) -> tuple[ServerStatus, ...]:
+    """Start each MCP server that may be used, to see whether it works, and end it again."""
+    environment, root = situation.environment, str(situation.workspace)
+    found = situation.servers
+    around = Surroundings(
+        environment, partial(scrubbed, environment), lambda: (root,), lambda: root
+    )
+    async with asyncio.TaskGroup() as tasks:
+        servers = McpServers(lambda: found.usable, lambda: found.unused, around, tasks)
+        try:
+            await servers.offered(_ANY)
+            # As they are now: they are about to be ended.
+            return servers.status()
+        finally:
+            await servers.close()
 
 
 # ---- local servers

@@ -11,6 +11,7 @@ from typing import cast
 from agent_host.actions.sandbox import Sandbox
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
+from agent_host.core.external import ServerStatus
 from agent_host.core.model import ModelInfo
 from agent_host.doctor import LocalServer, Report, examine, names
 from agent_host.lsp.host import WorkspaceStatus
@@ -45,6 +46,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "Model": [report.model or f"none: {report.model_problem}"],
         "Keys and addresses": [_credential(each) for each in _as_json_keys(report)],
         "Local servers": [_server(server) for server in report.servers] or [_NO_SERVER],
+        "MCP servers": [_mcp(each) for each in report.mcp] or ["none is configured"],
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
         "Sandbox for commands": [_sandbox(report.sandbox)],
         "Runtimes": [_runtime(situation.claude)],
@@ -68,6 +70,13 @@ def _folder(folder: WorkspaceStatus) -> list[str]:
     if folder.ignored:
         told.append(f"not used until `agent-host trust --add {folder.path}`:")
     return [*told, *(f"  {name}" for name in folder.ignored)]
+
+
+def _mcp(server: ServerStatus) -> str:
+    said = f": {names(server.tools)}" if server.tools else ""
+    why = f": {server.reason}" if server.reason else ""
+    remedy = f" (to mend it: {server.remedy})" if server.remedy else ""
+    return f"{server.name} ({server.how}) {server.state}{said}{why}{remedy}"
 
 
 def _sandbox(sandbox: Sandbox) -> str:
@@ -132,6 +141,17 @@ def _as_json(report: Report) -> dict[str, object]:
         ],
         "roles": [
             {"name": role.name, "source": role.source} for role in situation.shelf.roles.values()
+        ],
+        "mcpServers": [
+            {
+                "name": each.name,
+                "state": each.state,
+                "where": each.where,
+                "tools": list(each.tools),
+                "reason": each.reason,
+                "remedy": each.remedy,
+            }
+            for each in report.mcp
         ],
         "sandbox": report.sandbox.kind,
         "sandboxProblem": report.sandbox.why or None,

@@ -33,6 +33,9 @@ async def events(pieces: AsyncIterable[bytes], limit: int) -> AsyncIterator[Even
                 draft = _Draft()
         if len(rest) + draft.size > limit:
             raise TooLong
+    last = draft.take(rest[:-1].decode("utf-8", "replace")) if rest.endswith(b"\r") else None
+    if last is not None:
+        yield last
 
 
 @dataclass(slots=True)

@@ -64,9 +64,9 @@ async def test_a_server_sees_no_more_of_the_environment_than_it_is_given(tmp_pat
 
 
 async def test_a_call_may_take_as_long_as_it_makes_progress() -> None:
-    async with servers(real(timeout=0.8)) as those:
-        assert (await those.call("slow", seconds=2, progress=True)).text == "done"
-        with pytest.raises(ActionFailed, match=r"gave no sign of life for 0\.8 s"):
+    async with servers(real(timeout=2.0)) as those:
+        assert (await those.call("slow", seconds=3, progress=True)).text == "done"
+        with pytest.raises(ActionFailed, match="gave no sign of life for 2 s"):
             await those.call("slow", seconds=60)
         assert those.logged.count("begun") == 2
         assert (await those.call("add", a=1, b=1)).text == "2"

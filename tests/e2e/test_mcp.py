@@ -1,0 +1,61 @@
+"""The installed host has an agent use a tool of an MCP server, allowed and denied."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import Hosts
+from tests.e2e.script import calls, expecting, says
+
+SERVER = Path(__file__).parents[1] / "bad_mcp_server.py"
+GO = ("test__go", {"where": "home"})
+
+
+def configured(hosts: Hosts, **more: Any) -> None:
+    """A server of the user's settings, in a trusted workspace."""
+    config = hosts.state / "config" / "config.yaml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    server = {"command": sys.executable, "args": ["-S", str(SERVER), "x"]}
+    config.write_text(json.dumps({"mcpServers": {"test": server}, "trust": "always", **more}))
+
+
+def test_a_tool_is_called_once_it_was_allowed_and_its_server_ends_with_the_host(
+    hosts: Hosts,
+) -> None:
+    configured(hosts)
+    model = hosts.script(
+        [calls(GO), expecting("gone", calls(GO)), expecting("did not run", says("ok"))]
+    )
+    editor = hosts.start()
+    (before,) = editor.request("agent/status", {}).result()["mcpServers"]
+    assert before["state"] == "idle"
+    answers = iter(("Allow once", "Deny"))
+    editor.answers = lambda _: next(answers)
+    run = editor.run(model=model)
+    assert run.result()["status"] == "completed"
+    assert [d["status"] for d in run.deltas("toolResult")] == ["ok", "denied"]
+    question = editor.questions()[0]["params"]["message"]
+    assert "use the tool go of the MCP server test" in question
+    assert "home" in question
+    (after,) = editor.request("agent/status", {}).result()["mcpServers"]
+    assert (after["state"], after["tools"]) == ("ready", ["go"])
+    editor.shutdown()
+    assert not Path(f"/proc/{after['pid']}").exists()
+
+
+def test_doctor_says_which_servers_work_and_why_others_do_not(hosts: Hosts) -> None:
+    configured(hosts)
+    config = hosts.state / "config" / "config.yaml"
+    settings = json.loads(config.read_text())
+    settings["mcpServers"]["gone"] = {"command": "no-such-program"}
+    config.write_text(json.dumps(settings))
+    command = [str(Path(sys.executable).parent / "agent-host"), "doctor", "--cwd", str(hosts.root)]
+    done = subprocess.run(
+        command, env=hosts.environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "ready: go" in done.stdout
+    assert "gone (no-such-program) failed: there is no program `no-such-program`" in done.stdout
+    assert "MCP server gone" in done.stdout.partition("Problems")[2]
+    assert done.returncode == 1
