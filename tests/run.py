@@ -246,9 +246,7 @@ def install_emacs() -> None:
     else:
         with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
             listed = Path(name) / "backports.list"
-            sources = "".join(p.read_text() for p in Path("/etc/apt").rglob("*.sources"))
-            uri = re.search(r"^URIs:\s*(\S+)", sources, re.MULTILINE)
-            place = uri[1] if uri else "http://deb.debian.org/debian"
+            place = debian_archive()
             key = "/usr/share/keyrings/debian-archive-keyring.gpg"
             listed.write_text(f"deb [signed-by={key}] {place} bookworm-backports main\n")
             only = ["-o", f"Dir::Etc::sourcelist={listed}"]
@@ -256,6 +254,16 @@ def install_emacs() -> None:
             run(*apt, *only, *get, "-t", "bookworm-backports", "emacs-nox")
     if emacs_version() < EMACS:
         raise Failed(f"Emacs {EMACS} or newer is needed")
+
+
+def debian_archive() -> str:
+    """The address from which this Debian installs its own packages."""
+    files = [p for p in Path("/etc/apt").rglob("*") if p.suffix in (".sources", ".list")]
+    text = "\n".join(path.read_text() for path in sorted(files))
+    found = re.search(r"^(?:URIs:|deb(?: \[.*\])?)\s+(\S+/debian/?)(?:\s|$)", text, re.MULTILINE)
+    if found is None:
+        raise Failed(f"install Emacs {EMACS} or newer: apt's sources name no archive of Debian")
+    return found[1]
 
 
 def emacs_version() -> int:
