@@ -127,8 +127,11 @@ class GeminiProvider:
         tools = [types.Tool(function_declarations=[_declaration(spec) for spec in ask.tools])]
         stream = await client.aio.models.generate_content_stream(  # pyright: ignore[reportUnknownMemberType] (names an image library that is not there)
             model=ask.name,
-            contents=list(contents(ask.items)),
+            # The SDK's own types of a long conversation cost it more than all else together: it is
+            # given as plain data, which takes the place of these contents.
+            contents="-",
             config=types.GenerateContentConfig(
+                http_options=types.HttpOptions(extra_body={"contents": contents(ask.items)}),
                 system_instruction=ask.instructions or None,
                 tools=list(tools) if ask.tools else None,
                 automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
@@ -168,57 +171,55 @@ class GeminiProvider:
 # ---- asking
 
 
-def contents(items: tuple[Item, ...]) -> list[types.Content]:
-    """The conversation as contents that take turns."""
+_Part = dict[str, object]
+
+
+def contents(items: tuple[Item, ...]) -> list[_Part]:
+    """The conversation as contents that take turns, in the words of the wire."""
     called = {item.call_id: item for item in items if isinstance(item, Called)}
-    turns: list[types.Content] = []
+    turns: list[tuple[str, list[_Part]]] = []
     for item in items:
         role = "user" if isinstance(item, UserSaid | Returned) else "model"
         parts = _parts(item, called)
         if not parts:
             continue
-        if turns and turns[-1].role == role and _may_join(turns[-1], item):
-            turns[-1].parts = [*(turns[-1].parts or []), *parts]
+        if turns and turns[-1][0] == role and _may_join(*turns[-1], item):
+            turns[-1][1].extend(parts)
         else:
-            turns.append(types.Content(role=role, parts=parts))
-    if not turns or turns[0].role == "model":
-        beginning = types.Part(text="(The beginning is left out.)")
-        turns.insert(0, types.Content(role="user", parts=[beginning]))
-    return turns
+            turns.append((role, parts))
+    if not turns or turns[0][0] == "model":
+        turns.insert(0, ("user", [{"text": "(The beginning is left out.)"}]))
+    return [{"role": role, "parts": parts} for role, parts in turns]
 
 
-def _may_join(turn: types.Content, item: Item) -> bool:
+def _may_join(role: str, parts: Sequence[_Part], item: Item) -> bool:
     """Results of calls stand alone, as many of them as there were calls."""
-    holds_results = any(part.function_response for part in turn.parts or [])
-    return turn.role == "model" or holds_results == isinstance(item, Returned)
+    holds_results = any("functionResponse" in part for part in parts)
+    return role == "model" or holds_results == isinstance(item, Returned)
 
 
-def _parts(item: Item, called: Mapping[str, Called]) -> list[types.Part]:
+def _parts(item: Item, called: Mapping[str, Called]) -> list[_Part]:
     match item:
         case UserSaid(parts):
-            return [part for part in map(_part, parts) if part.text != ""]
+            return [part for part in map(_part, parts) if part.get("text") != ""]
         case AgentSaid(text, _, opaque):
-            return [types.Part(text=text, thought_signature=_signature(opaque))]
+            return [{"text": text} | _signature(opaque)]
         case Reasoned(text, opaque):
-            return [types.Part(text=text, thought=True, thought_signature=_signature(opaque))]
+            return [{"text": text, "thought": True} | _signature(opaque)]
         case Called(_, name, _, opaque):
-            call = types.FunctionCall(id=_own_id(item), name=name, args=dict(item.decoded()))
-            return [types.Part(function_call=call, thought_signature=_signature(opaque))]
+            call = _own_id(item) | {"name": name, "args": dict(item.decoded())}
+            return [{"functionCall": call} | _signature(opaque)]
         case Returned(call_id, output, interrupted):
             call = called[call_id]
-            response = types.FunctionResponse(
-                id=_own_id(call),
-                name=call.name,
-                response={"error" if interrupted else "output": output},
-            )
-            return [types.Part(function_response=response)]
+            response = {"error" if interrupted else "output": output}
+            said = _own_id(call) | {"name": call.name, "response": response}
+            return [{"functionResponse": said}]
 
 
-def _part(part: TextPart | ImagePart) -> types.Part:
+def _part(part: TextPart | ImagePart) -> _Part:
     if isinstance(part, TextPart):
-        return types.Part(text=part.text)
-    data = base64.b64decode(part.data)
-    return types.Part(inline_data=types.Blob(mime_type=part.media_type, data=data))
+        return {"text": part.text}
+    return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
 
 def _thinking(ask: ModelAsk) -> types.ThinkingConfig:
@@ -232,15 +233,15 @@ def _thinking(ask: ModelAsk) -> types.ThinkingConfig:
     return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVEL[effort])
 
 
-def _signature(opaque: Opaque | None) -> bytes | None:
+def _signature(opaque: Opaque | None) -> _Part:
     signature = opaque.data.get("thought_signature") if opaque else None
-    return base64.b64decode(signature) if isinstance(signature, str) else None
+    return {"thoughtSignature": signature} if isinstance(signature, str) else {}
 
 
-def _own_id(call: Called) -> str | None:
+def _own_id(call: Called) -> _Part:
     """The id that the vendor itself gave to the call."""
     own = call.opaque.data.get("id") if call.opaque else None
-    return own if isinstance(own, str) else None
+    return {"id": own} if isinstance(own, str) else {}
 
 
 def _declaration(spec: ToolSpec) -> types.FunctionDeclaration:
