@@ -163,12 +163,16 @@ DELETE = tool("fs_delete", path="a.txt")
 CALLS = (WRITE, COMMAND, DELETE)
 
 BEFORE: dict[type, frozenset[str]] = {
-    Editor: frozenset({"can_ask", "document", "ask", "send", "begin_progress"}),
+    Editor: frozenset({"can_ask", "document", "previews", "ask", "send", "begin_progress"}),
     Actions: frozenset({"inspect"}),
 }
 """A fault here comes before anything was decided: none of the calls may be carried out."""
 
-NOT_ON_THE_WAY = {("Editor.document", "terminal_run"), ("Editor.document", "fs_delete")}
+NOT_ON_THE_WAY = {
+    (f"Editor.{name}", call)
+    for name in ("document", "previews")
+    for call in ("terminal_run", "fs_delete")
+}
 """What is not looked at for such a call."""
 
 BEHIND: dict[type, frozenset[str]] = {
@@ -206,13 +210,20 @@ def breaks(*_: object, **__: object) -> NoReturn:
 class CannotSay(FakeEditor):
     """An editor of which it can't be told whether it asks."""
 
-    @property
-    def can_ask(self) -> bool:
-        raise RuntimeError("a bug")
+    can_ask = property(breaks, lambda _self, _value: None)  # type: ignore[assignment]
 
-    @can_ask.setter
-    def can_ask(self, value: bool) -> None:
-        del value
+
+class CannotShow(FakeEditor):
+    """An editor with an open file, of which it can't be told whether it previews edits."""
+
+    previews = property(breaks, lambda _self, _value: None)  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open("/w/a.txt", "old\n")
+
+
+PROPERTIES = {"Editor.can_ask": CannotSay, "Editor.previews": CannotShow}
 
 
 async def nothing_done(host: Stage, call: ToolCall) -> str:
@@ -222,6 +233,7 @@ async def nothing_done(host: Stage, call: ToolCall) -> str:
     assert host.actions.files == {"/w/a.txt": b"old\n"}
     assert host.actions.commands == []
     assert host.actions.trash == {}
+    assert all(each.text == "old\n" for each in host.editor.documents())
     return " ".join(statuses)
 
 
@@ -262,7 +274,7 @@ def break_at(host: Stage, point: str) -> None:
 async def test_a_fault_before_the_decision_lets_nothing_through(
     tmp_path: Path, point: str, call: ToolCall
 ) -> None:
-    editor = CannotSay() if point == "Editor.can_ask" else FakeEditor()
+    editor = PROPERTIES.get(point, FakeEditor)()
     if point in ("Editor.send", "Editor.begin_progress", "store.flush"):
         # What can't be told is not begun at all.
         async with asyncio.TaskGroup() as tasks:
@@ -274,7 +286,7 @@ async def test_a_fault_before_the_decision_lets_nothing_through(
             await host.manager.close()
         return
     async with stage(tmp_path, editor=editor) as host:
-        if point != "Editor.can_ask":
+        if point not in PROPERTIES:
             break_at(host, point)
         assert await nothing_done(host, call) in ("denied", "failed", "")
 
