@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import Hosts
+from tests.e2e.processes import descendants, wait_gone
 from tests.e2e.script import calls, expecting, says
 
 SERVER = Path(__file__).parents[1] / "bad_mcp_server.py"
@@ -59,3 +60,15 @@ def test_doctor_says_which_servers_work_and_why_others_do_not(hosts: Hosts) -> N
     assert "gone (no-such-program) failed: there is no program `no-such-program`" in done.stdout
     assert "MCP server gone" in done.stdout.partition("Problems")[2]
     assert done.returncode == 1
+
+
+def test_a_server_dies_with_a_host_that_is_killed(hosts: Hosts) -> None:
+    configured(hosts)
+    editor = hosts.start()
+    editor.run(model=hosts.script([says("ok")])).result()
+    (server,) = editor.request("agent/status", {}).result()["mcpServers"]
+    assert server["state"] == "ready"
+    below = descendants(editor.process.pid)
+    assert server["pid"] in {process.pid for process in below}
+    editor.kill()
+    assert wait_gone(below, 10.0) == []
