@@ -60,7 +60,9 @@ class Library:
         """
         if any(run.status == "running" for run in await self.store.runs(session_id)):
             return ()
-        return await self.settler.session(session_id)
+        edits = await self.settler.session(session_id)
+        self.manager.keep_in_mind(session_id, edits)
+        return edits
 
     async def left_open(self, session_id: str) -> tuple[Question, ...]:
         """The questions that were open when a host ended; the next run puts them once more."""

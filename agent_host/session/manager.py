@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_host.core.actions import CallAgent
@@ -19,7 +19,7 @@ from agent_host.core.errors import (
 )
 from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
 from agent_host.core.ports import Runtime
-from agent_host.core.records import StoreProblem
+from agent_host.core.records import EditRecord, StoreProblem
 from agent_host.session.gate import Crew
 from agent_host.session.legacy import legacy_of, with_legacy
 from agent_host.session.pending import Steered, Waiting, When
@@ -61,6 +61,7 @@ class SessionManager:
         self._sessions: dict[str, Session] = {}
         self._tickets: dict[str, Ticket] = {}
         self._tenure = Tenure(staff.store)
+        self._cut_short: dict[str, dict[str, EditRecord]] = {}
         self._naming: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -133,6 +134,14 @@ class SessionManager:
         for ticket in self._open():
             if run_id is None or ticket.run_id == run_id:
                 ticket.stop(reason)
+
+    def keep_in_mind(self, session_id: str, edits: Sequence[EditRecord]) -> None:
+        """Edits that were cut short and settled as somebody looked at an idle session: its next
+        run is told of them all the same.
+        """
+        if edits:
+            known = self._cut_short.setdefault(session_id, {})
+            known.update({edit.edit_id: edit for edit in edits})
 
     def heed(self, problem: StoreProblem) -> None:
         """Two hosts must not go on with one conversation: what was lost to another ends here."""
@@ -265,7 +274,10 @@ class SessionManager:
         """Own a session that may have been another host's, with what that has left of it."""
         staff = self._staff
         if await self._tenure.take(session, create=create):
-            session.legacy = await legacy_of(session.session_id, staff.store, staff.settler)
+            legacy = await legacy_of(session.session_id, staff.store, staff.settler)
+            seen = self._cut_short.pop(session.session_id, {})
+            edits = (seen | {edit.edit_id: edit for edit in legacy.edits}).values()
+            session.legacy = replace(legacy, edits=tuple(edits))
             session.cwd = session.legacy.cwd
 
     def _surroundings(self, session: Session, runtime: Runtime) -> Surroundings:

@@ -25,6 +25,7 @@ from tests.fakes import FakeActions, FakeClock, FakeEditor
 from tests.fakes_shelf import Shelf
 from tests.fakes_store import MemoryStore
 from tests.session.stage import asked, stage
+from tests.session.test_compact import library
 
 _Result = TypeVar("_Result")
 
@@ -248,6 +249,8 @@ async def test_the_next_run_is_told_what_became_of_edits_that_were_cut_short(
         )
         for name in ("a", "b", "c"):
             await ledger.planned(f"file:///w/{name}.txt", b"old\n", b"new\n", open=False)
+        # Who has looked at the session meanwhile has settled them; the model is told all the same.
+        assert len(await library(host).cut_short("a")) == 3
         await host.manager.run(asked(session_id="a"))
         (part, _) = host.runtime.requests[-1].prompt
         assert isinstance(part, TextPart)
