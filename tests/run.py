@@ -280,7 +280,9 @@ def install_node(folder: Path) -> None:
     sources = [folder / "package-lock.json", *([prepare] if prepare.exists() else [])]
     if not stale(stamp, *sources):
         return
-    run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
+    # `ci` wants the programs of every platform in the lock, which not every registry has.
+    way = ("install", "--no-save") if folder == CLIS else ("ci",)
+    run("npm", *way, "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
     if prepare.exists():
         run("node", prepare)
     mark(stamp, *sources)
