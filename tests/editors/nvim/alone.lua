@@ -3,7 +3,8 @@
 local stage = dofile(arg[2])
 local config, say = stage.config, stage.say
 local HANDLERS = require('agent_host.handlers').table()
-local session, question = require('agent_host.session'), require('agent_host.question')
+local deltas, session = require('agent_host.deltas'), require('agent_host.session')
+local question = require('agent_host.question')
 require('agent_host').setup({ cmd = { '/nowhere/agent-host' } })
 
 local seq = 0
@@ -15,7 +16,7 @@ local function tell(delta, opts)
 end
 
 local function shown()
-  session.flush()
+  deltas.flush()
   return stage.transcript()
 end
 
@@ -86,9 +87,9 @@ local flushed = os.clock()
 for index = 1, 5000 do
   local kind = index % 10 == 0 and { kind = 'toolOutput', callId = '2', stream = 'stdout', text = 'line ' .. index .. '\n' }
   tell(kind or { kind = 'text', text = 'word ' .. (index % 15 == 0 and '\n\n' or '') }, { runId = 'much' })
-  if index % 20 == 0 then session.flush() end
+  if index % 20 == 0 then deltas.flush() end
 end
-session.flush()
+deltas.flush()
 say('cpu ms per delta', (os.clock() - flushed) * 1000 / 5000)
 say('seconds', (vim.uv.hrtime() - began) / 1e9)
 tell({ kind = 'toolResult', callId = '2', status = 'ok', summary = 'fine' }, { runId = 'much' })

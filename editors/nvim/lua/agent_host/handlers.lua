@@ -113,7 +113,7 @@ local function delta(_, params)
   elseif params.delta.kind == 'ended' then
     require('agent_host.question').withdraw_run(params.runId)
   end
-  require('agent_host.session').delta(params)
+  require('agent_host.deltas').add(params)
   if params.delta.kind == 'toolResult' or params.delta.kind == 'ended' then M.look_at_files() end
 end
 

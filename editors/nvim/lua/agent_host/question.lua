@@ -92,7 +92,7 @@ function M.closed(question) settle(question, nil) end
 function M.add(params, client_id, done)
   local question = { params = params, client_id = client_id, settle = done }
   table.insert(open, question)
-  session().flush()
+  require('agent_host.deltas').flush()
   session().tell('AgentHostQuestion', params)
   redraw()
   vim.schedule(M.show_next)

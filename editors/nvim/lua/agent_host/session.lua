@@ -1,14 +1,13 @@
--- The sessions that are shown here: prompts go out, deltas come in, in batches. Not here: windows
--- (panel.lua), kept sessions (sessions.lua), questions (question.lua).
+-- The sessions that are shown here: what each is doing, what is said to it, stopping. Not here: deltas
+-- (deltas.lua), windows (panel.lua), kept sessions (sessions.lua), questions (question.lua).
 local client = require('agent_host.client')
 local config = require('agent_host.config')
 local render = require('agent_host.render')
+local spinner = require('agent_host.spinner')
 local text = require('agent_host.text')
 local transcript = require('agent_host.transcript')
 
 local M = {}
-
-local MOST_LOG = 500
 
 local Session = {}
 Session.__index = Session
@@ -16,8 +15,6 @@ Session.__index = Session
 local all = {} -- every session that is shown, oldest first
 local by_run = {} -- run id -> session
 local current = nil
-local queue = {} -- deltas that wait for the next flush
-local timer = nil
 local counter = 0
 
 -- ---- the sessions
@@ -83,10 +80,24 @@ end
 
 function M.list() return all end
 
+---Remember whose a run is.
+function M.is_of(run_id, session) by_run[run_id] = session end
+
+---The session of a run, known by either id.
+function M.of_run(run_id, session_id)
+  local session = by_run[run_id] or M.by_id(session_id)
+  if not session then return nil end
+  by_run[run_id] = session
+  session.id = session.id or session_id
+  return session
+end
+
+---What a session is doing has changed: it is shown so.
 local function changed(session)
   vim.cmd.redrawstatus({ bang = true })
   require('agent_host.prompt').show_pending(session)
 end
+M.changed = changed
 
 ---A user event, if anybody listens.
 local function tell(pattern, data)
@@ -136,12 +147,12 @@ function Session:_run(prompt, opts)
     context = opts.context and #opts.context > 0 and opts.context or nil,
   }
   self.awaiting = true
-  self:_spin()
+  spinner.update(self)
   client.request(self.root, 'agent/run', params, function(problem, answer)
     self.awaiting = false
     if answer and not self.id then self.id = answer.sessionId end
-    if problem then M.flush() end
-    if self.run == run_id and problem then self:_run_over(problem) end
+    if problem then require('agent_host.deltas').flush() end
+    if self.run == run_id and problem then self:run_over(problem) end
     self:_go_on()
   end)
   changed(self)
@@ -193,6 +204,31 @@ function Session:_drop(waiting)
   self.pending = vim.tbl_filter(function(each) return each ~= waiting end, self.pending)
 end
 
+---The prompt that a run was queued with.
+function Session:queued()
+  local first = table.remove(self.pending, 1)
+  return first and first.prompt
+end
+
+---The run has taken what was said to it.
+function Session:took(prompt)
+  for _, waiting in ipairs(self.pending) do
+    if waiting.prompt == prompt then return self:_drop(waiting) end
+  end
+  self.early = self.early or {}
+  self.early[prompt] = true
+end
+
+---Say what was said before the session of a new run was known.
+function Session:send_held()
+  local held = self.id and self.run and self.held
+  if not held then return end
+  self.held = nil
+  for _, each in ipairs(held) do
+    self:_steer(each[1], each[2].when or 'now')
+  end
+end
+
 ---Put prompts back where they were written.
 function Session:hand_back(prompts, why)
   require('agent_host.prompt').put_back(self, prompts)
@@ -224,7 +260,8 @@ function Session:stop(done)
   changed(self)
 end
 
-function Session:_run_over(problem)
+---The run is over; `problem`: because the host could not go on with it.
+function Session:run_over(problem)
   local run_id = self.run
   self.run, self.stopping = nil, false
   if problem then
@@ -234,137 +271,20 @@ function Session:_run_over(problem)
   local held = self.held or {}
   self.held = nil
   if #held > 0 then self:hand_back(vim.tbl_map(function(each) return each[1] end, held)) end
-  self:_spin()
+  spinner.update(self)
   changed(self)
   tell('AgentHostRunEnded', { sessionId = self.id, runId = run_id, problem = problem })
 end
 
 ---The host of a client is gone: its runs are over.
 function M.host_ended(client_id, problem)
-  M.flush()
+  require('agent_host.deltas').flush()
   for _, session in ipairs(all) do
     local ours = client.running(session.root)
     if not ours or ours.id == client_id then session.awaiting = false end
     if session.run and (not ours or ours.id == client_id) then
       session.pending = {}
-      session:_run_over(problem .. '. What was done is kept: send something to go on')
-    end
-  end
-end
-
--- ---- deltas
-
-local function start_timer()
-  timer = timer or vim.uv.new_timer()
-  if not timer:is_active() then
-    timer:start(config.get().transcript.interval_ms, 0, vim.schedule_wrap(M.flush))
-  end
-end
-
----Take a delta in; it is shown with the next batch.
----@param params table params of agent/delta
-function M.delta(params)
-  table.insert(queue, params)
-  local kind = params.delta.kind
-  -- Whatever a person waits for is shown at once.
-  if kind == 'ended' or kind == 'question' then return M.flush() end
-  start_timer()
-end
-
-local function session_of(params)
-  local session = by_run[params.runId] or M.by_id(params.sessionId)
-  if not session then return nil end
-  by_run[params.runId] = session
-  session.id = session.id or params.sessionId
-  return session
-end
-
-local function take(session, params)
-  local delta, queued = params.delta, nil
-  if delta.kind == 'started' then
-    if session.run ~= params.runId then queued = session:_queued() end
-    session.run, session.last_run = params.runId, params.runId
-    session.role_now, session.model_now = delta.role, delta.model
-  elseif delta.kind == 'text' and params.origin.kind == 'user' then
-    session:_took(delta.text)
-  elseif delta.kind == 'usage' then
-    session.usage = delta.usage
-  elseif delta.kind == 'edit' and delta.state == 'applied' then
-    session.edited_run = params.runId
-  elseif delta.kind == 'diff' then
-    session.diff = delta.text
-  elseif delta.kind == 'log' then
-    table.insert(session.log, ('[%s] %s'):format(delta.source, delta.text))
-    if #session.log > MOST_LOG then table.remove(session.log, 1) end
-  end
-  return queued
-end
-
----The prompt that a run was queued with.
-function Session:_queued()
-  local first = table.remove(self.pending, 1)
-  return first and first.prompt
-end
-
----The run has taken what was said to it.
-function Session:_took(prompt)
-  for _, waiting in ipairs(self.pending) do
-    if waiting.prompt == prompt then return self:_drop(waiting) end
-  end
-  self.early = self.early or {}
-  self.early[prompt] = true
-end
-
-local function show(session, list)
-  local part = {}
-  for _, params in ipairs(list) do
-    local queued = take(session, params)
-    if queued then
-      session.render:show(part)
-      part = {}
-      session.transcript:change(function() session.render:user(queued) end)
-    end
-    table.insert(part, params)
-  end
-  session.render:show(part)
-  for _, params in ipairs(list) do
-    if params.delta.kind == 'ended' and session.run == params.runId then session:_run_over() end
-  end
-  session:_send_held()
-  session:_spin()
-end
-
-function Session:_send_held()
-  local held = self.id and self.run and self.held
-  if not held then return end
-  self.held = nil
-  for _, each in ipairs(held) do
-    self:_steer(each[1], each[2].when or 'now')
-  end
-end
-
----Show every delta that waits.
-function M.flush()
-  local list = queue
-  queue = {}
-  if #list == 0 then return end
-  local groups, order = {}, {}
-  for _, params in ipairs(list) do
-    local session = session_of(params)
-    if session then
-      if not groups[session] then
-        groups[session] = {}
-        table.insert(order, session)
-      end
-      table.insert(groups[session], params)
-    end
-  end
-  for _, session in ipairs(order) do
-    show(session, groups[session])
-  end
-  if #vim.api.nvim_get_autocmds({ event = 'User', pattern = 'AgentHostDelta' }) > 0 then
-    for _, params in ipairs(list) do
-      tell('AgentHostDelta', params)
+      session:run_over(problem .. '. What was done is kept: send something to go on')
     end
   end
 end
@@ -376,70 +296,6 @@ function Session:state()
   if self.stopping then return 'stopping' end
   if self.run and require('agent_host.question').is_open(self.run) then return 'asking' end
   return (self.run or self.awaiting) and 'working' or 'idle'
-end
-
-local spinner = nil
-
-local function spin()
-  local busy = false
-  for _, session in ipairs(all) do
-    if session.run then
-      busy = true
-      if vim.fn.bufwinid(session.transcript.buffer) ~= -1 then session.transcript:spin(session:state()) end
-    end
-  end
-  if not busy and spinner then
-    spinner:stop()
-  elseif busy then
-    vim.cmd.redrawstatus({ bang = true })
-  end
-end
-
-function Session:_spin()
-  self.transcript:moving(self.run ~= nil)
-  if not self.run then return self.transcript:spin(nil) end
-  self.transcript:spin(self:state())
-  spinner = spinner or vim.uv.new_timer()
-  if not spinner:is_active() then spinner:start(150, 150, vim.schedule_wrap(spin)) end
-end
-
--- ---- what was told before
-
----Show past deltas; `runs` by id tell the prompts.
-function Session:replay(deltas, runs)
-  local part = {}
-  for _, params in ipairs(deltas) do
-    if params.delta.kind == 'started' then
-      self.render:show(part)
-      part = {}
-      self:_replay_prompt(runs[params.runId])
-    end
-    if params.delta.kind == 'edit' then self.edited_run = params.runId end
-    if params.delta.kind == 'usage' then self.usage = params.delta.usage end
-    if params.delta.kind == 'diff' then self.diff = params.delta.text end
-    self.last_run, by_run[params.runId] = params.runId, self
-    table.insert(part, params)
-  end
-  self.render:show(part)
-end
-
-function Session:_replay_prompt(run)
-  if not run then return end
-  table.insert(self.prompts, run.prompt)
-  self.transcript:change(function() self.render:user(run.prompt) end)
-end
-
----All of it is shown: a run that still goes on is ours to stop, one that was cut off says so.
-function Session:replayed(runs)
-  local last = self.last_run and runs[self.last_run]
-  if not last then return end
-  if last.status == 'running' then
-    self.run = last.runId
-  elseif last.status == 'interrupted' then
-    self.transcript:change(function() self.render:note('■ interrupted: the host ended in the middle of it') end)
-  end
-  self:_spin()
-  changed(self)
 end
 
 -- ---- words to the person; shown as a message and never as code

@@ -1,6 +1,7 @@
 -- The sessions that the host keeps: picked, resumed, forked, renamed, deleted, reverted.
 local client = require('agent_host.client')
 local panel = require('agent_host.panel')
+local replay = require('agent_host.replay')
 local session = require('agent_host.session')
 local text = require('agent_host.text')
 
@@ -48,15 +49,15 @@ local function load(target, cursor, pages, done)
   end)
 end
 
-local function replay(target, pages)
+local function tell_again(target, pages)
   local runs = {}
   for _, answer in ipairs(pages) do
     for _, run in ipairs(answer.runs) do
       runs[run.runId] = run
     end
-    target:replay(answer.deltas, runs)
+    replay.show(target, answer.deltas, runs)
   end
-  target:replayed(runs)
+  replay.over(target, runs)
 end
 
 ---Show a kept session and go on with it.
@@ -71,7 +72,7 @@ function M.resume(root, entry)
       session.forget(target)
       return target:warn(problem)
     end
-    replay(target, pages)
+    tell_again(target, pages)
     panel.open(target)
     session.tell('AgentHostResumed', { sessionId = target.id })
   end)
