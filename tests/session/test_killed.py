@@ -3,14 +3,21 @@
 Each file is old or new then; the next host knows which, and takes all of it back, or has it again.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from agent_host.core.actions import DeletePath, EditFile, FileChange, Replacement, WriteFile
+from agent_host.core.actions import (
+    DeletePath,
+    EditFile,
+    FileChange,
+    MovePath,
+    Replacement,
+    WriteFile,
+)
 from agent_host.core.document import BufferEdit, EditOutcome
 from agent_host.core.model import RunResult, TextPart, Usage
 from agent_host.core.records import EditRecord, EditState, RunRecord, SessionRecord
@@ -31,7 +38,8 @@ _Result = TypeVar("_Result")
 
 BEFORE = {"/w/a.txt": b"old\n", "/w/open.txt": b"old\n", "/w/gone.txt": b"\x00bin"}
 AFTER = {"/w/a.txt": b"new\n", "/w/open.txt": b"old\n", "/w/deep/er/made.txt": b"made\n"}
-CALLS: tuple[FileChange | DeletePath, ...] = (
+Call = FileChange | DeletePath | MovePath
+CALLS: tuple[Call, ...] = (
     EditFile("/w/a.txt", (Replacement("old", "new"),)),
     EditFile("/w/open.txt", (Replacement("old", "new"),)),
     WriteFile("/w/deep/er/made.txt", "made\n"),
@@ -108,7 +116,7 @@ class MortalHost:
         self.world = world
         self.store = MortalStore(world.shelf, fate)
         self.actions = mortal(
-            FakeActions, ("write", "create_directory", "delete", "restore"), fate
+            FakeActions, ("write", "create_directory", "delete", "restore", "move"), fate
         )(**vars(world.actions))
         self.editor = MortalEditor(world.editor, fate)
         clock, ids = FakeClock(), (f"{id(self)}-{n}" for n in count())
@@ -119,7 +127,7 @@ class MortalHost:
         )
         self.settler = Settler(Present(self.editor, self.actions), self.store)
 
-    async def run(self) -> None:
+    async def run(self, calls: Sequence[Call] = CALLS) -> None:
         self.store.open_session(SessionRecord("s", "coder", "m", "sdk", "w", 0.0, 0.0))
         prompt = (TextPart("go"),)
         self.store.start_run(RunRecord("r", "s", prompt, "coder", "m", "sdk", 0.0))
@@ -135,9 +143,9 @@ class MortalHost:
             new_id=self.new_id,
         )
         hands = Hands(self.editor, self.actions, commands, show=str)
-        for action in CALLS:
+        for action in calls:
             facts = await self.actions.inspect(action.path)
-            if isinstance(action, DeletePath):
+            if isinstance(action, (DeletePath, MovePath)):
                 await hands.perform(action, facts, ledger, None)
             else:
                 await changes.make(await changes.plan(action, facts), ledger)
@@ -176,10 +184,14 @@ class MortalEditor(FakeEditor):
     def __init__(self, world: FakeEditor, fate: Fate) -> None:
         super().__init__()
         self._documents = world._documents
+        self.moves, self.on_move = world.moves, world.on_move
         self._fate = fate
 
     async def apply(self, edit: BufferEdit) -> EditOutcome:
         return await self._fate.step(lambda: super(MortalEditor, self).apply(edit))
+
+    async def move(self, uri: str, to: str) -> bool:
+        return await self._fate.step(lambda: super(MortalEditor, self).move(uri, to))
 
 
 async def ends(work: Awaitable[object]) -> bool:
