@@ -71,7 +71,7 @@ def text_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     edits: list[TextEdit] = []
     for hunk in hunks(old, new):
         reaches_end = hunk.end == len(old)
-        if _is_line_by_line(hunk) and not reaches_end:
+        if _is_line_by_line(old, hunk) and not reaches_end:
             # What did not change between the lines is not replaced, so nothing there can be lost.
             edits += _by_line(old, new, hunk)
             continue
@@ -217,8 +217,11 @@ def _joined(found: Sequence[Hunk]) -> Iterator[Hunk]:
 # ---- edits
 
 
-def _is_line_by_line(hunk: Hunk) -> bool:
-    return 1 < hunk.end - hunk.start == hunk.new_end - hunk.new_start <= _MOST_LINES
+def _is_line_by_line(old: Sequence[str], hunk: Hunk) -> bool:
+    if not 1 < hunk.end - hunk.start == hunk.new_end - hunk.new_start <= _MOST_LINES:
+        return False
+    # Emptied behind a lone CR, a line's LF would become one ending with it before its turn comes.
+    return not any(line.endswith("\r") for line in old[hunk.start : hunk.end])
 
 
 def _by_line(old: Sequence[str], new: Sequence[str], hunk: Hunk) -> Iterator[TextEdit]:

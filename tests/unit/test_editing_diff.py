@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_host.core.document import Position, Range
@@ -26,6 +26,7 @@ def edited(before: str, edits: tuple[TextEdit, ...]) -> str:
 
 
 @given(before=TEXTS, after=TEXTS)
+@example("a\nb\rb\nb\r\n", "a\na\n\nb\r\n")
 @settings(max_examples=500, deadline=None)
 def test_edits_make_the_new_text_of_the_old(before: str, after: str) -> None:
     edits = text_edits(before, after)

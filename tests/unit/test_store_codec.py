@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_host.core.events import Delta, Ended, Omitted, Text, ToolRequested
+from agent_host.core.events import Delta, Ended, Omitted, Retried, Text, ToolRequested
 from agent_host.core.model import ImagePart, Limits, ResourcePart, TextPart, Usage
 from agent_host.core.permission import Question
 from agent_host.core.records import RunRecord, SessionRecord, workspace_key
@@ -24,10 +24,11 @@ JSON = st.recursive(
 
 def deltas() -> st.SearchStrategy[Delta]:
     arguments = st.dictionaries(ANY_TEXT, JSON)
-    kinds = [
-        st.builds(kind, arguments=arguments) if kind is ToolRequested else st.builds(kind)
-        for kind in typing.get_args(Delta)
-    ]
+    chosen = {
+        ToolRequested: {"arguments": arguments},
+        Retried: {"wait_seconds": st.floats(allow_nan=False)},
+    }
+    kinds = [st.builds(kind, **chosen.get(kind, {})) for kind in typing.get_args(Delta)]
     return st.one_of(st.builds(Text, ANY_TEXT), *kinds)
 
 
