@@ -51,8 +51,7 @@ class Mover:
     async def _move(
         self, path: str, to: str, identity: str, sha256: str | None, ledger: Ledger
     ) -> str:
-        if await self._at(to):
-            raise ActionFailed("exists", f"{to} is open in the editor already.")
+        await self._refuse_open(path, to)
         documents = await self._at(path)
         await self._refuse_unsaved(documents)
         parent = posixpath.dirname(to)
@@ -79,20 +78,28 @@ class Mover:
     async def _at(self, path: str) -> list[Document]:
         return await documents_at(self._editor, self._actions, path)
 
+    async def _refuse_open(self, path: str, to: str) -> None:
+        """What is open under the new name must be what comes there, left open by a move before."""
+        for each in await self._at(to):
+            rest = (each.path or "").removeprefix(to)
+            if each.doubtful or not await self._is_text_of(path + rest, each):
+                raise ActionFailed("exists", f"{each.path} is open in the editor already.")
+
     async def _refuse_unsaved(self, documents: Sequence[Document]) -> None:
         if self._editor.moves == "all":
             return
         for each in documents:
-            if each.doubtful or not await self._is_saved(each):
+            if each.doubtful or not await self._is_text_of(each.path or "", each):
                 raise ActionFailed(
                     "unavailable",
                     f"{each.path} has unsaved changes in the editor, which would be left behind "
                     "at the old name. Ask the user to save it, then move it.",
                 )
 
-    async def _is_saved(self, document: Document) -> bool:
+    async def _is_text_of(self, path: str, document: Document) -> bool:
+        """Whether a document has the text of a file on disk."""
         try:
-            disk = decode((await self._actions.read(document.path or "")).data).text
+            disk = decode((await self._actions.read(path)).data).text
         except ActionFailed:
             return False
         return is_same_but_for_endings(disk, document.text.removeprefix("\ufeff"))

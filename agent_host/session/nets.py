@@ -6,7 +6,8 @@ apart, since the names mean other files then.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from agent_host.core.records import EditRecord
 from agent_host.core.uris import beneath
@@ -80,7 +81,10 @@ def nets_of(edits: Sequence[EditRecord]) -> list[Net]:
 
 
 def chosen(nets: Sequence[Net], uris: Collection[str]) -> list[Net]:
-    """The nets of these files and directories, under all the names that they have had."""
+    """The nets of these files and directories, under all the names that they have had.
+
+    What lies in a directory that was moved, and is not to be moved back, is found where it is now.
+    """
     names = set(uris)
     moves = [net for net in nets if isinstance(net, MoveNet)]
     while True:
@@ -88,11 +92,45 @@ def chosen(nets: Sequence[Net], uris: Collection[str]) -> list[Net]:
         if more <= names:
             break
         names |= more
-    return [net for net in nets if not names.isdisjoint(_of(net))]
+    return [
+        _as_named_since(net, nets[n + 1 :], names)
+        for n, net in enumerate(nets)
+        if not names.isdisjoint(_of(net))
+    ]
+
+
+def is_within(net: Net, folder: str) -> bool:
+    """Whether that is about what is, or was, at a URI or beneath it."""
+    return any(beneath(name, folder) is not None for name in _of(net))
 
 
 def _of(net: Net) -> tuple[str, ...]:
     return (net.uri, net.to) if isinstance(net, MoveNet) else (net.uri,)
+
+
+def _as_named_since(net: Net, later: Sequence[Net], names: set[str]) -> Net:
+    """The net under the name that it has now if the moves of its directories are kept."""
+    for move in later:
+        if isinstance(move, MoveNet) and names.isdisjoint(_of(move)) and is_within(net, move.uri):
+            net = _within(net, move)
+    return net
+
+
+def _within(net: Net, move: MoveNet) -> Net:
+    def name(uri: str) -> str:
+        rest = beneath(uri, move.uri)
+        return uri if rest is None else move.to + rest
+
+    match net:
+        case FileNet():
+            # The trash gives back under the old name only: the kept bytes are put under the new.
+            return replace(net, uri=name(net.uri), trash_id=None)
+        case DirectoryNet():
+            return net if net.trash_id is not None else replace(net, uri=name(net.uri))
+        case MoveNet():
+            return replace(net, uri=name(net.uri), to=name(net.to))
+        case _:
+            assert_never(net)
 
 
 def moved(uri: str, edits: Sequence[EditRecord]) -> str:

@@ -18,7 +18,16 @@ from agent_host.editing.text import decode
 from agent_host.session.clock import Clock
 from agent_host.session.ledger import Ledger
 from agent_host.session.mover import Mover
-from agent_host.session.nets import DirectoryNet, FileNet, MoveNet, Net, chosen, moved, nets_of
+from agent_host.session.nets import (
+    DirectoryNet,
+    FileNet,
+    MoveNet,
+    Net,
+    chosen,
+    is_within,
+    moved,
+    nets_of,
+)
 from agent_host.session.present import Present, hashed
 from agent_host.session.settling import Settler
 from agent_host.session.undoing import undone
@@ -86,12 +95,11 @@ class Reverter:
             new_id=self._new_id,
             now=self._clock.now,
         )
-        # The last change goes first, so that what a run moved about finds its way back.
-        files = [await self._one(net, ledger) for net in reversed(nets)]
+        files = await self._all(nets, ledger)
         self._store.end_run(
             RunResult(run.session_id, own_id, "completed", "", Usage(), ledger.edits)
         )
-        return Reverted(own_id, tuple(reversed(files)))
+        return Reverted(own_id, files)
 
     def _record(self, run: RunRecord, own_id: str) -> RunRecord:
         return replace(
@@ -106,6 +114,22 @@ class Reverter:
             output="",
             edits=(),
         )
+
+    async def _all(self, nets: Sequence[Net], ledger: Ledger) -> tuple[RevertedFile, ...]:
+        """The last change goes first, so that what a run moved about finds its way back."""
+        files: list[RevertedFile] = []
+        stuck: list[MoveNet] = []
+        for net in reversed(nets):
+            move = next((each for each in stuck if is_within(net, each.uri)), None)
+            if move is not None:
+                # Whatever has its old name by now, it is not what the run changed.
+                reason = f"Its move to {move.to} could not be taken back, so it is left as it is."
+                files.append(RevertedFile(net.uri, "skipped", reason))
+                continue
+            files.append(await self._one(net, ledger))
+            if isinstance(net, MoveNet) and files[-1].status in ("skipped", "failed"):
+                stuck.append(net)
+        return tuple(reversed(files))
 
     async def _one(self, net: Net, ledger: Ledger) -> RevertedFile:
         try:
