@@ -22,7 +22,7 @@ from agent_host import __version__
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
-from agent_host.app.servers import FolderServers, ServerList, server_list
+from agent_host.app.servers import FolderServers, ServerList, misnamed_in_settings, server_list
 from agent_host.app.workspace import Workspace
 from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.errors import AgentHostError
@@ -145,6 +145,9 @@ class Report:
             for each in self.mcp
             if each.state == "failed"
         ]
+        tools = {each.name: each.tools if each.state == "ready" else None for each in self.mcp}
+        misnamed = misnamed_in_settings(situation.settings.rules, tools) if self.mcp else ()
+        settings += [each.sentence for each in misnamed if each.sentence not in settings]
         return (*settings, *roles, *store, *servers)
 
 

@@ -3,7 +3,7 @@
 Nothing of an untrusted folder is started, nor anything in one. Not here: how servers are reached.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,20 +60,20 @@ def server_list(own: Mapping[str, ServerConfig], folders: Sequence[FolderServers
     return ServerList(tuple(usable.values()), tuple(unused))
 
 
-def misnamed_in_settings(rules: Iterable[Rule], names: Iterable[str]) -> tuple[SettingProblem, ...]:
-    """The user's rules that name a server that there is not."""
-    tools = dict.fromkeys(names)
+Tools = Mapping[str, Collection[str] | None]
+"""The tools of each server by its name; None: they are not known yet."""
+
+
+def misnamed_in_settings(rules: Iterable[Rule], tools: Tools) -> tuple[SettingProblem, ...]:
+    """The user's rules that name a server or a tool that there is not."""
     return tuple(
         SettingProblem("", rule.where, f"`{rule.effect} {rule.action}`: {reason}.")
         for rule, reason in unknown_names(rules, tools)
     )
 
 
-def misnamed(
-    roles: Iterable[Role], rules: Iterable[Rule], names: Iterable[str]
-) -> Iterator[RoleProblem]:
-    """Roles, and rules of roles or workspaces, that name a server that there is not."""
-    tools = dict.fromkeys(names)
+def misnamed(roles: Iterable[Role], rules: Iterable[Rule], tools: Tools) -> Iterator[RoleProblem]:
+    """Roles, and rules of roles or workspaces, that name a server or a tool that there is not."""
     known = ", ".join(sorted(tools)) or "none"
     for role in roles:
         for rule, reason in unknown_names(role.rules, tools):

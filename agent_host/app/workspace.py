@@ -13,6 +13,7 @@ from types import MappingProxyType
 from agent_host.app.servers import (
     FolderServers,
     ServerList,
+    Tools,
     misnamed,
     misnamed_in_settings,
     server_list,
@@ -88,7 +89,8 @@ class Workspace:
         self._editor_keys: Mapping[str, str] = {}
         self._shelf: tuple[object, RoleShelf] | None = None
         self.settings = Settings()
-        self.setting_problems: tuple[SettingProblem, ...] = ()
+        self._setting_problems: tuple[SettingProblem, ...] = ()
+        self._known_tools: Callable[[], Tools] = dict
         self.keychain = Keychain(dirs.state)
 
     @property
@@ -206,13 +208,17 @@ class Workspace:
 
     def reload(self) -> None:
         """Read the settings again. Reads one small file."""
-        self.settings, problems = load_settings(
+        self.settings, self._setting_problems = load_settings(
             self._environment,
             (self._own_settings, self._configuration),
             self._parse_rules,
         )
-        misnamed = misnamed_in_settings(self.settings.rules, self.servers().names)
-        self.setting_problems = (*problems, *misnamed)
+
+    @property
+    def setting_problems(self) -> tuple[SettingProblem, ...]:
+        """What is wrong with the settings, by what is known of MCP servers now. Reads the disk."""
+        misnamed = misnamed_in_settings(self.settings.rules, self._tools_of(self._known_tools()))
+        return (*self._setting_problems, *misnamed)
 
     def servers(self) -> ServerList:
         """The MCP servers that there are for these folders, as the files are now."""
@@ -222,15 +228,37 @@ class Workspace:
         )
         return server_list(self.settings.mcp_servers, tuple(brought))
 
+    def know_tools(self, known: Callable[[], Tools]) -> None:
+        """Take who knows the tools of servers that were started, by name."""
+        self._known_tools = known
+
+    def wrong_names(self) -> tuple[str, ...]:
+        """The rules that name a tool which its server, being known, has not. Reads the disk."""
+        theirs = [
+            rule
+            for root in self._roots
+            if self.trusted(root)
+            for rule in self._workspace_rules.of(root).rules
+        ]
+        own = [rule for role in self._read_roles().roles.values() for rule in role.rules]
+        rules = (*self.settings.rules, *theirs, *own)
+        before = set(misnamed_in_settings(rules, self._tools_of({})))
+        now = misnamed_in_settings(rules, self._tools_of(self._known_tools()))
+        return tuple(dict.fromkeys(each.sentence for each in now if each not in before))
+
+    def _tools_of(self, known: Tools) -> Tools:
+        return {name: known.get(name) for name in self.servers().names}
+
     # ---- roles
 
     async def roles(self) -> RoleShelf:
         """The roles as they are on disk now."""
-        return await asyncio.to_thread(self.roles_now)
+        return await asyncio.to_thread(self.roles_now, self._known_tools())
 
     def rights_of(self, role: Role) -> tuple[Right, ...]:
         """What a role may do in the first folder as things are now, and why."""
-        return rights(self.policy(role, "", self._roots[0] if self._roots else ""))
+        policy = self.policy(role, "", self._roots[0] if self._roots else "")
+        return rights(policy, [server.name for server in self.servers().usable])
 
     def is_role_file(self, path: str) -> bool:
         """Whether a path is where roles are looked for."""
@@ -239,10 +267,10 @@ class Workspace:
         folders = [self._dirs.roles, *(Path(root, WORKSPACE_FOLDER) for root in self._roots)]
         return any(os.path.realpath(folder) == str(Path(path).parent) for folder in folders)
 
-    def roles_now(self) -> RoleShelf:
+    def roles_now(self, known: Tools = MappingProxyType({})) -> RoleShelf:
         """The roles, with what is wrong in the workspace's rules or keeps them from being used.
 
-        Reads the disk.
+        `known` are the tools of MCP servers that were started. Reads the disk.
         """
         shelf = self._read_roles()
         found = [
@@ -255,7 +283,7 @@ class Workspace:
             )
         ]
         theirs = [rule for root in self._roots for rule in self._workspace_rules.of(root).rules]
-        found += misnamed(shelf.roles.values(), theirs, self.servers().names)
+        found += misnamed(shelf.roles.values(), theirs, self._tools_of(known))
         return replace(shelf, problems=(*shelf.problems, *found)) if found else shelf
 
     def _read_roles(self) -> RoleShelf:

@@ -57,7 +57,7 @@ class Base:
     def servers(self, tasks: asyncio.TaskGroup) -> McpServers:
         """The MCP servers of the settings and of the folders; none is started by that."""
         workspace, environment = self.workspace, self._environment
-        return McpServers(
+        servers = McpServers(
             lambda: workspace.servers().usable,
             lambda: workspace.servers().unused,
             Surroundings(
@@ -67,7 +67,10 @@ class Base:
                 lambda: workspace.roots[0] if workspace.roots else str(Path.home()),
             ),
             tasks,
+            workspace.wrong_names,
         )
+        workspace.know_tools(servers.known_tools)
+        return servers
 
 
 def new_id() -> str:

@@ -5,7 +5,7 @@ started in its place. Not here: who may use which tool (permissions).
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from agent_host.core.actions import CallExternal
@@ -28,7 +28,8 @@ _LONGEST_ERROR = 2000
 
 class McpServers:
     """See core.ports.ToolServers. `configs` gives the servers that may be used as things are now,
-    `unused` those that are known but may not.
+    `unused` those that are known but may not. `check` says what is wrong with what people wrote
+    about tools that are known.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class McpServers:
         unused: Callable[[], Sequence[ServerStatus]],
         around: Surroundings,
         tasks: asyncio.TaskGroup,
+        check: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._configs = configs
         self._unused = unused
         self._around = around
         self._tasks = tasks
+        self._check = check
         self._servers: dict[str, Server] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -63,6 +66,7 @@ class McpServers:
         notes: list[str] = []
         for server in servers:
             notes += _notes(server.status)
+        notes += await asyncio.to_thread(self._check)
         ready = [tool for server in servers if server.ready for tool in server.tools]
         return Offer(told_apart(ready), tuple(notes))
 
@@ -93,6 +97,10 @@ class McpServers:
             for config in self._configs()
         ]
         return (*known, *self._unused())
+
+    def known_tools(self) -> Mapping[str, tuple[str, ...]]:
+        """The tools of each server that is ready, as the server calls them."""
+        return {each.name: each.tools for each in self.status() if each.state == "ready"}
 
     async def close(self) -> None:
         """End all of them; nothing is left when this returns."""

@@ -4,7 +4,7 @@ It says what holds for an ordinary file or command of the workspace; rules about
 commands are listed as exceptions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -14,6 +14,7 @@ from agent_host.core.permission import Rule
 from agent_host.permissions import paths
 from agent_host.permissions.engine import judge
 from agent_host.permissions.matching import ACTIONS, ANY_MORE
+from agent_host.permissions.servers import PREFIX
 from agent_host.permissions.subject import NoGrants, Policy, Subject, command_subject
 from agent_host.permissions.verdicts import rules_of, spelled
 
@@ -37,8 +38,11 @@ class Right:
     exceptions: tuple[str, ...] = ()
 
 
-def rights(policy: Policy) -> tuple[Right, ...]:
-    """One right for each known action; what was granted for a session is left out."""
+def rights(policy: Policy, servers: Iterable[str] = ()) -> tuple[Right, ...]:
+    """One right for each known action, and `mcp:<server>/*` for any tool of each of the servers.
+
+    What was granted for a session is left out.
+    """
     role = replace(policy.role, rules=_general(policy.role.rules))
     general = replace(
         policy,
@@ -47,7 +51,8 @@ def rights(policy: Policy) -> tuple[Right, ...]:
         workspace_rules=_general(policy.workspace_rules),
         grants=NoGrants(),
     )
-    return tuple(_right(action, general, policy) for action in ACTIONS)
+    actions = (*ACTIONS, *(f"{PREFIX}{server}/*" for server in servers))
+    return tuple(_right(action, general, policy) for action in actions)
 
 
 def _right(action: str, general: Policy, policy: Policy) -> Right:
@@ -69,8 +74,23 @@ def _right(action: str, general: Policy, policy: Policy) -> Right:
             for rule in _general(speaking)
             if rule.effect != decision.verdict and spelled(rule) != decision.rule
         ),
-        tuple(spelled(rule) for rule in speaking if not _is_general(rule)),
+        (
+            *(spelled(rule) for rule in speaking if not _is_general(rule)),
+            *(spelled(rule) for rule in _of_some_tools(action, policy)),
+        ),
     )
+
+
+def _of_some_tools(action: str, policy: Policy) -> Iterator[Rule]:
+    """The rules about some of a server's tools only."""
+    if not action.startswith(PREFIX):
+        return
+    server = action.split("/", maxsplit=1)[0]
+    for effect in _EFFECTS:
+        for _, rule in rules_of(effect, policy):
+            named, slash, _ = rule.action.partition("/")
+            if slash and fnmatchcase(server, named) and not fnmatchcase(action, rule.action):
+                yield rule
 
 
 def _general(rules: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -90,5 +110,8 @@ def _ordinary(action: str, policy: Policy) -> Subject:
         return command_subject(RunCommand(command, root), cwd=root)
     if action == "agent.call":
         return Subject(action, called=next((each.role for each in policy.role.may_call), _NAME))
+    if action.startswith(PREFIX):
+        # A tool that no rule names: only rules about all tools match a `*` itself.
+        return Subject(action, external=action.removeprefix(PREFIX))
     path = paths.resolve(root, _NAME)
     return Subject(action, path, PathFacts(path, path, "file"))

@@ -25,7 +25,7 @@ def configured(hosts: Hosts, **more: Any) -> None:
 def test_a_tool_is_called_once_it_was_allowed_and_its_server_ends_with_the_host(
     hosts: Hosts,
 ) -> None:
-    configured(hosts)
+    configured(hosts, rules=["deny mcp:test/goo"])
     model = hosts.script(
         [calls(GO), expecting("gone", calls(GO)), expecting("did not run", says("ok"))]
     )
@@ -37,6 +37,13 @@ def test_a_tool_is_called_once_it_was_allowed_and_its_server_ends_with_the_host(
     run = editor.run(model=model)
     assert run.result()["status"] == "completed"
     assert [d["status"] for d in run.deltas("toolResult")] == ["ok", "denied"]
+    wrong = "`deny mcp:test/goo`: the MCP server `test` has no tool `goo`."
+    assert any(wrong in str(delta) for delta in run.deltas("log"))
+    roles = editor.request("agent/roles", {}).result()["roles"]
+    coder = {
+        right["action"] for role in roles if role["name"] == "coder" for right in role["rights"]
+    }
+    assert "mcp:test/*" in coder
     question = editor.questions()[0]["params"]["message"]
     assert "use the tool go of the MCP server test" in question
     assert "home" in question
@@ -51,6 +58,7 @@ def test_doctor_says_which_servers_work_and_why_others_do_not(hosts: Hosts) -> N
     config = hosts.state / "config" / "config.yaml"
     settings = json.loads(config.read_text())
     settings["mcpServers"]["gone"] = {"command": "no-such-program"}
+    settings["rules"] = ["deny mcp:test/goo"]
     config.write_text(json.dumps(settings))
     command = [str(Path(sys.executable).parent / "agent-host"), "doctor", "--cwd", str(hosts.root)]
     done = subprocess.run(
@@ -59,6 +67,7 @@ def test_doctor_says_which_servers_work_and_why_others_do_not(hosts: Hosts) -> N
     assert "ready: go" in done.stdout
     assert "gone (no-such-program) failed: there is no program `no-such-program`" in done.stdout
     assert "MCP server gone" in done.stdout.partition("Problems")[2]
+    assert "the MCP server `test` has no tool `goo`" in done.stdout.partition("Problems")[2]
     assert done.returncode == 1
 
 

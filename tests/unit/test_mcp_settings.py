@@ -225,7 +225,7 @@ def test_a_rule_that_names_an_unknown_server_is_told_with_its_line(tmp_path: Pat
         "mcp:*",
         "*",
     ]
-    (wrong,) = misnamed_in_settings(settings.rules, settings.mcp_servers)
+    (wrong,) = misnamed_in_settings(settings.rules, dict.fromkeys(settings.mcp_servers))
     assert wrong.sentence == (
         "config.yaml:3: `deny mcp:doc/x`: there is no MCP server `doc` (known: docs)."
     )
@@ -244,6 +244,19 @@ def test_a_role_that_names_an_unknown_server_is_told_with_its_line(tmp_path: Pat
     found = read_rules(["allow mcp:lost/x"], str(file), lines=[7])
     role = Role("r", "", "Go.", str(file), "0", skills=frozenset({"mcp:docs", "mcp:gone"}))
     role = Role(**{**{n: getattr(role, n) for n in role.__slots__}, "rules": found.rules})
-    problems = list(misnamed([role], (), ["docs"]))
+    problems = list(misnamed([role], (), {"docs": None}))
     assert [(each.line, each.severity) for each in problems] == [(7, "warning"), (3, "warning")]
     assert "`mcp:gone`: there is no MCP server `gone` (known: docs)." in problems[1].reason
+
+
+def test_a_rule_that_names_an_unknown_tool_is_told_once_the_tools_are_known(tmp_path: Path) -> None:
+    settings, _ = load(
+        tmp_path,
+        "mcpServers: {docs: {command: a}, b: {command: b}}\n"
+        "rules:\n  - deny mcp:docs/serch\n  - deny mcp:docs/del*\n  - ask mcp:b/any\n",
+    )
+    assert misnamed_in_settings(settings.rules, {"docs": None, "b": None}) == ()
+    (wrong,) = misnamed_in_settings(settings.rules, {"docs": ("search", "delete"), "b": None})
+    assert wrong.sentence == (
+        "config.yaml:3: `deny mcp:docs/serch`: the MCP server `docs` has no tool `serch`."
+    )

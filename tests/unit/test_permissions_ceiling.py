@@ -162,3 +162,17 @@ def test_rights_of_a_role_without_skills_or_trust() -> None:
     untrusted = shown(Policy(WRITER, (ROOT,), trusted=False))
     assert untrusted["fs.read"] == ("allow", "default")
     assert untrusted["fs.write"] == ("deny", "trust")
+
+
+def test_rights_say_what_holds_for_the_tools_of_each_server() -> None:
+    reader = role("r", "mcp:docs")
+    policy = Policy(
+        reader,
+        (ROOT,),
+        trusted=True,
+        user_rules=rules("allow mcp:docs", "deny mcp:docs/delete*", "deny mcp:other/x"),
+    )
+    docs, other = (each for each in rights(policy, ["docs", "other"]) if each.action[:4] == "mcp:")
+    assert (docs.action, docs.verdict, docs.source) == ("mcp:docs/*", "allow", "user rule")
+    assert docs.exceptions == ("deny mcp:docs/delete*",)
+    assert (other.action, other.verdict) == ("mcp:other/*", "deny")
