@@ -65,6 +65,7 @@ class FakeEditor:
         self.preview: Callable[[BufferEdit], str] = lambda edit: edit.after
         self.moves: Literal["all", "clean", "none"] = "none"
         self.moved: list[tuple[str, str]] = []
+        self.left_open: list[str] = []
         self.on_move: Callable[[str, str], Awaitable[bool]] = _unmoved
         self.on_save: Callable[[str], None] = lambda uri: None
         self.shows_wrong: dict[str, list[JsonObject]] = {}
@@ -150,8 +151,9 @@ class FakeEditor:
     async def diagnostics(self, uri: str) -> Sequence[JsonObject] | None:
         return self.shows_wrong.get(uri)
 
-    def files_changed(self, paths: Sequence[str]) -> None:
+    def files_changed(self, paths: Sequence[str], *, left_open: Sequence[Document] = ()) -> None:
         del paths
+        self.left_open += [each.path or each.uri for each in left_open]
 
     def send(self, delta: NumberedDelta) -> None:
         self.deltas.append(delta)

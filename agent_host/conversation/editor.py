@@ -103,9 +103,9 @@ class ConversationEditor:
         """See Editor."""
         return await self._editor.diagnostics(uri)
 
-    def files_changed(self, paths: Sequence[str]) -> None:
+    def files_changed(self, paths: Sequence[str], *, left_open: Sequence[Document] = ()) -> None:
         """See Editor."""
-        self._editor.files_changed(paths)
+        self._editor.files_changed(paths, left_open=left_open)
 
     def backlog(self) -> int:
         """See Editor."""

@@ -255,8 +255,11 @@ class Editor(Protocol):
         """The LSP Diagnostics that the editor shows for a document; None if it does not tell."""
         ...
 
-    def files_changed(self, paths: Sequence[str]) -> None:
-        """Tell the editor that files were changed on disk, if it wants to know."""
+    def files_changed(self, paths: Sequence[str], *, left_open: Sequence[Document] = ()) -> None:
+        """Tell the editor that files were changed on disk, if it wants to know.
+
+        `left_open`: documents whose file is gone; their person is told.
+        """
 
     def send(self, delta: NumberedDelta) -> None:
         """Queue a delta; never blocks."""

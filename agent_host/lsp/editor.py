@@ -25,6 +25,7 @@ from agent_host.lsp.host import Edge, EditorError
 from agent_host.lsp.json_values import is_list, is_object, list_in
 
 _SHOW_SECONDS = 10.0
+_WARNING = 2
 _DIAGNOSE_SECONDS = 10.0
 # Saving runs formatters and asks about files that changed on disk.
 _SAVE_SECONDS = 30.0
@@ -112,8 +113,19 @@ class LspEditor:
             return None
         return tuple(each for each in list_in(answer, "diagnostics") if is_object(each))
 
-    def files_changed(self, paths: Sequence[str]) -> None:
-        """Nothing: LSP has no such message to an editor, and editors watch the disk themselves."""
+    def files_changed(self, paths: Sequence[str], *, left_open: Sequence[Document] = ()) -> None:
+        """Say which documents have no file any more.
+
+        Of changed files LSP has no message to an editor: editors watch the disk themselves.
+        """
+        del paths
+        if left_open:
+            names = ", ".join(each.path or each.uri for each in left_open)
+            message = (
+                f"The agent has moved or deleted the file of what is still open: {names}. "
+                "Close it; saving it would make the file anew under this name."
+            )
+            self._edge.notify("window/showMessage", {"type": _WARNING, "message": message})
 
     # ---- showing
 

@@ -219,8 +219,8 @@ class Hands:
             ledger.settled(entry, made=False)
             raise
         ledger.settled(entry, made=True)
-        self._editor.files_changed([place])
         left = await documents_at(self._editor, self._actions, place)
+        self._editor.files_changed([place], left_open=left)
         names = ", ".join(each.path or each.uri for each in left)
         note = f" Still open in the editor, with its text: {names}" if left else ""
         text = f"Deleted {action.path}.{note}"

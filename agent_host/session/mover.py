@@ -71,8 +71,8 @@ class Mover:
             raise
         for entry in entries:
             ledger.settled(entry, made=True)
-        self._editor.files_changed([path, to])
         left = await self._at(path)
+        self._editor.files_changed([path, to], left_open=left)
         return _LEFT + ", ".join(each.path or each.uri for each in left) if left else ""
 
     async def _at(self, path: str) -> list[Document]:

@@ -46,3 +46,21 @@ def test_a_closed_file_is_moved_on_the_disk_and_back(hosts: Hosts) -> None:
     assert {each["status"] for each in files} == {"reverted"}
     assert path.read_text() == "text\n"
     assert not target.parent.exists()
+
+
+def test_a_person_is_told_once_of_what_is_open_without_a_file(hosts: Hosts) -> None:
+    path = hosts.file("a.txt", "text\n")
+    editor = hosts.start()
+    uri = editor.open(path)
+    delete = ("fs_delete", {"path": "a.txt"})
+    run = editor.run(model=hosts.script([calls(delete), says("ok")]))
+    assert run.result()["status"] == "completed"
+    assert run.tool_result("fs_delete")["status"] == "ok"
+    assert not path.exists()
+    assert editor.text(uri) == "text\n"
+    (told,) = [
+        each["params"]["message"]
+        for each in editor.received()
+        if each.get("method") == "window/showMessage"
+    ]
+    assert f"still open: {path}. Close it" in told

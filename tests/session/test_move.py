@@ -228,6 +228,7 @@ async def test_an_editor_that_can_takes_its_unsaved_text_along(tmp_path: Path) -
         host.editor.moves, host.editor.on_move = "all", follow
         assert await moved(host) == ("ok", "Moved /w/a.txt to /w/sub/b.txt.")
         assert host.actions.files == {"/w/sub/b.txt": b"old\n"}
+        assert host.editor.left_open == []
 
 
 @pytest.mark.parametrize("moves", ["none", "clean"])
@@ -250,6 +251,7 @@ async def test_what_an_editor_leaves_open_is_told(tmp_path: Path) -> None:
         status, text = await moved(host)
         assert status == "ok"
         assert "still open in the editor under its old name" in text
+        assert host.editor.left_open == ["/w/a.txt"]
         assert host.actions.files == {"/w/sub/b.txt": b"old\n"}
 
 
@@ -298,6 +300,7 @@ async def test_what_is_deleted_and_still_open_is_told(tmp_path: Path) -> None:
         ((status, text),) = await results(host, tool("fs_delete", path="a.txt"))
         assert status == "ok"
         assert "Still open in the editor, with its text: /w/a.txt" in text
+        assert host.editor.left_open == ["/w/a.txt"]
 
 
 @pytest.mark.parametrize("was_made", [True, False])

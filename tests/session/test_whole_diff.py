@@ -50,8 +50,8 @@ async def test_a_run_that_changed_nothing_has_no_diff(tmp_path: Path, calls: tup
 
 async def test_what_a_person_typed_between_two_edits_is_not_in_it(tmp_path: Path) -> None:
     class Typing(FakeEditor):
-        def files_changed(self, paths: object) -> None:
-            del paths
+        def files_changed(self, paths: object, *, left_open: object = ()) -> None:
+            del paths, left_open
             self.open("/w/a.txt", "new\nby the user\n")
 
     async with stage(tmp_path, editor=Typing()) as host:
