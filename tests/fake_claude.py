@@ -240,6 +240,9 @@ def play(prompt: list) -> None:
             print("\xef\xbb\xbfWelcome!", file=sys.stderr, flush=True)
             print(json.dumps("just a text"))
             answer("Hello.")
+        case "halts":
+            answer("Hello, ")
+            time.sleep(600)
         case "dies":
             answer("half of")
             os.kill(os.getpid(), signal.SIGKILL)

@@ -138,6 +138,30 @@ def test_sigterm_ends_all_in_good_order(hosts: Hosts) -> None:
     sidecar.process.stdout.close()
 
 
+def test_the_end_of_input_in_mid_run_stops_all_in_good_order(hosts: Hosts) -> None:
+    sidecar = Sidecar(hosts)
+    assert sidecar.process.stdin is not None
+    assert sidecar.process.stdout is not None
+    asking, hanging = (
+        hosts.script([calls(TOUCH), says("Made.")]),
+        hosts.script([says("Well", hang=True)]),
+    )
+    sidecar.send("query", sessionId="asks", prompt="go", model=asking)
+    sidecar.wait("agent_question", sessionId="asks")
+    sidecar.send("query", sessionId="streams", prompt="go", model=hanging)
+    sidecar.wait("agent_event", sessionId="streams")
+    below = descendants(sidecar.process.pid)
+    sidecar.process.stdin.close()
+    rest = [json.loads(line) for line in sidecar.process.stdout]
+    assert sidecar.process.wait(20) == 0
+    sidecar.process.stdout.close()
+    ends = [each for each in rest if each["type"] == "agent_stopped"]
+    told = sorted((each["sessionId"], each["status"]) for each in ends)
+    assert told == [("asks", "stopped"), ("streams", "stopped")]
+    assert wait_gone(below, 5.0) == []
+    assert not (hosts.root / "made").exists()
+
+
 def test_what_cannot_be_understood_is_answered(hosts: Hosts, sidecar: Sidecar) -> None:
     for line, code in (
         ("{", "invalid_json"),
