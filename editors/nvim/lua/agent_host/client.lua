@@ -10,6 +10,7 @@ M.NAME = 'agent_host'
 local ids = {} -- root -> client id
 local ended = {} -- client id -> functions to call once it is gone
 local waiting = {} -- client id -> functions to call once it is ready, with an error if it never is
+local unanswered = {} -- client id -> functions that an answer will call, as keys
 
 ---Where the executable is looked for, in order.
 ---@return string[] argv of the host; nil if it is nowhere
@@ -99,7 +100,12 @@ local function on_exit(root, id, code, signal)
   ready(id, problem)
   require('agent_host.session').host_ended(id, problem)
   require('agent_host.question').host_ended(id)
-  local functions = ended[id] or {}
+  local functions = vim.tbl_keys(unanswered[id] or {})
+  unanswered[id] = nil
+  for _, answered in ipairs(functions) do
+    answered({ message = problem })
+  end
+  functions = ended[id] or {}
   ended[id] = nil
   for _, go_on in ipairs(functions) do
     go_on()
@@ -166,7 +172,8 @@ local function sentence(err)
   return type(data.error) == 'string' and data.error or err.message or 'the host answered with an error'
 end
 
----Send a request to the host of a root. `done` is called with a sentence, or with nil and the result.
+---Send a request to the host of a root. `done` is called once: with a sentence, as when the host ends
+---before it has answered, or with nil and the result.
 ---@param root string
 ---@param method string
 ---@param params table
@@ -176,17 +183,23 @@ function M.request(root, method, params, done)
   M.with(root, function(client, problem)
     if not client then return done(problem) end
     if next(params) == nil then params = vim.empty_dict() end
-    local function answered(err, result)
+    local open = unanswered[client.id] or {}
+    unanswered[client.id] = open
+    local answered
+    answered = function(err, result)
+      if not open[answered] then return end
+      open[answered] = nil
       if err then return done(sentence(err)) end
       done(nil, result)
     end
+    open[answered] = true
     local sent
     if vim.fn.has('nvim-0.11') == 1 then
       sent = client:request(method, params, answered)
     else
       sent = client.request(method, params, answered)
     end
-    if not sent then done('the host is ending; try again') end
+    if not sent then answered({ message = 'the host is ending; try again' }) end
   end)
 end
 

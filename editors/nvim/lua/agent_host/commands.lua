@@ -2,6 +2,7 @@
 local client = require('agent_host.client')
 local panel = require('agent_host.panel')
 local question = require('agent_host.question')
+local scratch = require('agent_host.scratch')
 local session = require('agent_host.session')
 local sessions = require('agent_host.sessions')
 local text = require('agent_host.text')
@@ -18,6 +19,11 @@ local function entry()
   local shown = session.current()
   if shown.id then return { sessionId = shown.id, title = shown.title } end
   session.warn('nothing has been said in this session yet')
+end
+
+---Completion of the first word only.
+local function first(found)
+  return function(_, rest) return rest:find('%s') and {} or found() end
 end
 
 -- ---- talking
@@ -54,10 +60,13 @@ local function send(words, opts, when)
   target:send(words, { context = context, when = when })
 end
 
-commands.send = { about = 'say something: to the run that goes on, or as a new one', run = send }
-commands.run = { about = 'the same as send', run = send }
-commands.steer = { about = 'say something to the run that goes on', run = function(words, opts) send(words, opts, 'now') end }
-commands.queue = { about = 'say something for after the run', run = function(words, opts) send(words, opts, 'next') end }
+---Files by @ and, at the beginning, prompts of the host by /.
+local function said(lead, rest) return require('agent_host.complete').words(current().root, lead, rest == lead) end
+
+commands.send = { about = 'say something: to the run that goes on, or as a new one', run = send, complete = said }
+commands.run = { about = 'the same as send', run = send, complete = said }
+commands.steer = { about = 'say something to the run that goes on', run = function(words, opts) send(words, opts, 'now') end, complete = said }
+commands.queue = { about = 'say something for after the run', run = function(words, opts) send(words, opts, 'next') end, complete = said }
 commands.unsteer = { about = 'take back what waits', run = function() require('agent_host.prompt').unsteer(current()) end }
 commands.stop = { about = 'stop the run', run = function() current():stop() end }
 
@@ -75,7 +84,7 @@ commands.answer = { about = 'put the keyboard into the question', run = question
 commands.allow = {
   about = 'allow what is asked, once; "allow longer": for as long as is offered',
   run = on_question(function(open, words) question.allow(open, words == 'longer') end),
-  complete = function() return { 'longer' } end,
+  complete = first(function() return { 'longer' } end),
 }
 commands.deny = {
   about = 'deny what is asked; words behind it are the reason',
@@ -124,6 +133,10 @@ commands.delete = {
     if this then sessions.delete(current().root, this, opts.bang) end
   end,
 }
+commands.compact = {
+  about = 'have the session summarised, so that it takes less room; words say what matters',
+  run = function(words) current():compact(words) end,
+}
 commands.revert = {
   about = "take the last run's changes back",
   run = function(words) sessions.revert(current(), words ~= '' and words or nil) end,
@@ -160,7 +173,7 @@ local function problem_of(each) return ('%s:%d: %s'):format(each.source, each.li
 
 commands.roles = {
   about = 'pick a role for the next runs',
-  complete = role_names,
+  complete = first(role_names),
   run = function(words)
     if words ~= '' then return choose('role', words) end
     client.request(current().root, 'agent/roles', {}, function(problem, answer)
@@ -177,7 +190,7 @@ commands.roles = {
 }
 commands.models = {
   about = 'pick a model for the next runs',
-  complete = model_names,
+  complete = first(model_names),
   run = function(words)
     if words ~= '' then return choose('model', words) end
     client.request(current().root, 'agent/models', {}, function(problem, answer)
@@ -192,6 +205,11 @@ commands.models = {
       end)
     end)
   end,
+}
+
+commands.guidance = {
+  about = 'instructions, skills, prompts and MCP servers, and what is wrong with them',
+  run = function() require('agent_host.guidance').open(current().root) end,
 }
 
 local function host_command(name, told)
@@ -226,21 +244,16 @@ commands.grants = {
 
 -- ---- the host
 
----Lines in a window of their own.
-local function show(lines, filetype)
-  vim.cmd('botright new')
-  local buffer = vim.api.nvim_get_current_buf()
-  vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].modeline = 'nofile', 'wipe', false
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.bo[buffer].modifiable, vim.bo[buffer].filetype = false, filetype
-end
-
 commands.diff = {
   about = 'all that the last run changed',
   run = function()
     local diff = current().diff
     if not diff then return session.inform('no run of this session has changed anything') end
-    show(text.lines(diff), 'diff')
+    local lines = text.lines((diff.text:gsub('\n$', '')))
+    for _, each in ipairs(diff.omitted) do
+      table.insert(lines, text.line(('# %s: %s'):format(vim.uri_to_fname(each.uri), each.reason), 1000))
+    end
+    scratch.show('diff', lines, { filetype = 'diff' })
   end,
 }
 commands.log = {
@@ -251,7 +264,7 @@ commands.log = {
     for _, line in ipairs(shown and shown.log or {}) do
       vim.list_extend(lines, text.lines(line))
     end
-    show(lines, '')
+    scratch.show('log', lines)
   end,
 }
 commands.restart = {
@@ -295,7 +308,7 @@ function M.complete(lead, line)
   local found = M.names()
   if name then
     local command = commands[name]
-    found = command and command.complete and not rest:find('%s') and command.complete() or {}
+    found = command and command.complete and command.complete(lead, rest) or {}
   end
   return vim.tbl_filter(function(each) return vim.startswith(each, lead) end, found)
 end

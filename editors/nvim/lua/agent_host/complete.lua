@@ -56,21 +56,18 @@ end
 
 local prompts = {} -- root -> items for `/`, of the host
 
----Ask the host for its prompts; `done` is called if there is something new.
+---Ask the host for its prompts, and start it for that; `done` is called if there is something new.
 local function fetch(root, done)
-  if prompts[root] or not client.offers(root, 'agent/prompts') then return end
+  if prompts[root] or client.running(root) and not client.offers(root, 'agent/prompts') then return end
   prompts[root] = {}
   client.request(root, 'agent/prompts', {}, function(_, answer)
-    if not answer then
-      prompts[root] = nil
-      return
-    end
+    -- Prompt files come and go, and so do hosts: they are asked for again after a while.
+    vim.defer_fn(function() prompts[root] = nil end, 10000)
+    if not answer then return end
     for _, prompt in ipairs(answer.prompts) do
       local menu = text.line((prompt.argumentHint and prompt.argumentHint .. ' · ' or '') .. prompt.description, 70)
       table.insert(prompts[root], { word = '/' .. prompt.name, menu = menu })
     end
-    -- Prompt files come and go: they are asked for again after a while.
-    vim.defer_fn(function() prompts[root] = nil end, 10000)
     done()
   end)
 end
@@ -106,6 +103,20 @@ function M.trigger(current)
   local found = items(current.root, sign, base)
   if #found == 0 or (#found == 1 and found[1].word == sign .. base) then return end
   vim.fn.complete(from + 1, found)
+end
+
+---What completes a word on the command line; the prompts are waited for a little if they are not known.
+---@param first boolean whether it is the first one
+function M.words(root, lead, first)
+  local sign = lead:sub(1, 1)
+  if sign == '/' and first then
+    local known = prompts[root] ~= nil
+    fetch(root, function() known = true end)
+    vim.wait(1500, function() return known end, 5)
+  elseif sign ~= '@' then
+    return {}
+  end
+  return vim.tbl_map(function(item) return item.word end, items(root, sign, lead:sub(2)))
 end
 
 ---The files that a prompt names by @, as items of `context`.

@@ -50,7 +50,7 @@ function M.keep(target, params)
   local delta = params.delta
   if delta.kind == 'edit' then target.edited_run = params.runId end
   if delta.kind == 'usage' then target.usage = delta.usage end
-  if delta.kind == 'diff' then target.diff = delta.text end
+  if delta.kind == 'diff' then target.diff = delta end
 end
 
 local function show(target, list)

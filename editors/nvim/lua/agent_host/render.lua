@@ -10,6 +10,7 @@ local M = {}
 local MARKS = { ok = '✓', failed = '✗', denied = '⊘', stopped = '■' }
 local GROUPS = { ok = 'AgentHostOk', failed = 'AgentHostFailed', denied = 'AgentHostDenied', stopped = 'AgentHostNote' }
 local PLAN = { pending = '☐', inProgress = '◐', completed = '☑' }
+local WHY = { full = ', the context was nearly full', overflow = ', the context was too long' }
 local ARGUMENT_LINES = 20
 
 local Render = {}
@@ -286,8 +287,10 @@ function kinds.diff(self, delta)
 end
 
 function kinds.compacted(self, delta)
-  local words = '≡ compacted: about %s tokens became %s'
-  self:note(words:format(text.count(delta.before), text.count(delta.after)))
+  local words = '≡ compacted%s: about %s tokens became %s'
+  self:note(words:format(WHY[delta.why] or '', text.count(delta.before), text.count(delta.after)))
+  local lines = vim.tbl_map(function(line) return transcript.FOLDED .. line end, text.lines(vim.trim(delta.summary)))
+  self.to:insert(self.to:last_row(), lines, 'AgentHostReasoning')
 end
 
 function kinds.log() end -- the session keeps them for :AgentHost log

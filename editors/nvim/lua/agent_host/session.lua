@@ -146,25 +146,45 @@ function Session:_run(prompt, opts)
     model = self.model,
     context = opts.context and #opts.context > 0 and opts.context or nil,
   }
+  self:_work('agent/run', params)
+end
+
+---A request that is answered when the run that it begins has ended.
+function Session:_work(method, params)
   self.awaiting = true
   spinner.update(self)
-  client.request(self.root, 'agent/run', params, function(problem, answer)
+  local before = self.last_run
+  client.request(self.root, method, params, function(problem, answer)
     self.awaiting = false
     if answer and not self.id then self.id = answer.sessionId end
     if problem then require('agent_host.deltas').flush() end
-    if self.run == run_id and problem then self:run_over(problem) end
-    self:_go_on()
+    -- Nobody else has told it: the run goes on as far as we know, or none has begun.
+    local untold = params.runId and self.run == params.runId or not params.runId and self.last_run == before
+    if problem and untold then self:run_over(problem) end
+    self:_go_on(problem)
   end)
   changed(self)
 end
 
----Say what was said while the last run was being put away.
-function Session:_go_on()
+---Say what was said while the last run was being put away; hand it back if the host could not.
+function Session:_go_on(problem)
   local said = self.afterwards or {}
   self.afterwards = nil
+  if problem and #said > 0 then return self:hand_back(vim.tbl_map(function(each) return each[1] end, said)) end
   for _, each in ipairs(said) do
     self:send(each[1], each[2])
   end
+end
+
+---Have the host summarise the session, so that it takes less of the model's room.
+---@param focus string what matters; '' for nothing in particular
+function Session:compact(focus)
+  if not self.id then return self:warn('nothing has been said in this session yet') end
+  if self:state() ~= 'idle' then return self:warn('a run goes on: compact the session when it has ended') end
+  local prompt = vim.trim('/compact ' .. focus)
+  self.problem = nil
+  self.transcript:change(function() self.render:user(prompt) end)
+  self:_work('agent/session/compact', { sessionId = self.id, focus = focus })
 end
 
 function Session:_steer(prompt, when)
@@ -273,6 +293,7 @@ function Session:run_over(problem)
   if #held > 0 then self:hand_back(vim.tbl_map(function(each) return each[1] end, held)) end
   spinner.update(self)
   changed(self)
+  if not run_id then return end
   tell('AgentHostRunEnded', { sessionId = self.id, runId = run_id, problem = problem })
 end
 
