@@ -265,6 +265,7 @@ class Application:
         """The workspace has other folders now."""
         parts = self._parts
         parts.workspace.change_folders(added, removed)
+        parts.servers.follow()
         parts.edge.tasks.create_task(parts.actions.set_roots(parts.workspace.roots))
 
     def settings_changed(self, settings: JsonObject) -> None:
@@ -275,6 +276,7 @@ class Application:
         """A plug-in tells the person's settings, in place of initializationOptions."""
         workspace = self._parts.workspace
         workspace.set_own_settings(settings)
+        self._parts.servers.follow()
         return [problem.sentence for problem in workspace.setting_problems]
 
     def files_changed(self, uris: Sequence[str]) -> None:
@@ -293,6 +295,7 @@ class Application:
         parts = self._parts
         configuration = given or await self._configuration()
         parts.workspace.set_configuration(configuration)
+        parts.servers.follow()
         for problem in parts.workspace.setting_problems:
             parts.edge.notify(
                 "window/showMessage",

@@ -8,22 +8,29 @@ from pathlib import Path
 
 from agent_host.commands.folder import existing_folder
 from agent_host.commands.terminal import screen_and_side
-from agent_host.core.actions import EditFiles
+from agent_host.core.actions import CallExternal, EditFiles, SingleAction
 from agent_host.core.errors import ActionFailed, InvalidRequest
+from agent_host.core.external import ExternalTool
 from agent_host.core.model import ToolCall
 from agent_host.permissions.explain import explain
+from agent_host.permissions.servers import PREFIX
 from agent_host.tools import CATALOGUE, ToolProblem, parse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    names = sorted({tool.action for tool in CATALOGUE})
-    parser.add_argument("action", choices=names, metavar="ACTION", help=", ".join(names))
-    parser.add_argument("target", metavar="TARGET", help="a path, or a command line in quotes")
+    names = ", ".join([*_names(), f"{PREFIX}SERVER/TOOL"])
+    parser.add_argument("action", type=_action, metavar="ACTION", help=names)
+    parser.add_argument(
+        "target", nargs="?", metavar="TARGET", help="a path, or a command line in quotes"
+    )
     parser.add_argument("--role", help="the role that wishes it")
     parser.add_argument("--cwd", type=existing_folder, default=Path(), help="the workspace")
     parser.add_argument("--network", action="store_true", help="the command wants the network")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.epilog = "Nothing is done and nobody is asked. Ends with 0 whatever the decision is."
+    parser.epilog = (
+        "Nothing is done, nobody is asked and no MCP server is started (so what was allowed for "
+        "longer of its tools is left out). Ends with 0 whatever the decision is."
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -31,8 +38,7 @@ def execute(options: argparse.Namespace) -> int:
 
     folder = options.cwd.resolve()
     try:
-        action = parse(_call(options), str(folder))
-        assert not isinstance(action, EditFiles)  # noqa: S101 - one target is one action
+        action = _wished(options, folder)
         judged = asyncio.run(explained(action, options.role, folder))
     except ToolProblem as problem:
         raise InvalidRequest(str(problem)) from None
@@ -56,6 +62,32 @@ def execute(options: argparse.Namespace) -> int:
         style = {"allow": "green", "ask": "yellow", "deny": "red"}[decision.verdict]
         screen.line(explain(decision), style)
     return 0
+
+
+def _names() -> list[str]:
+    return sorted({tool.action for tool in CATALOGUE})
+
+
+def _action(text: str) -> str:
+    server, slash, tool = text.removeprefix(PREFIX).partition("/")
+    if text in _names() or (text.startswith(PREFIX) and server and slash and tool):
+        return text
+    known = ", ".join(_names())
+    raise argparse.ArgumentTypeError(
+        f"there is no action {text!r}; known: {known}, {PREFIX}SERVER/TOOL"
+    )
+
+
+def _wished(options: argparse.Namespace, folder: Path) -> SingleAction:
+    """The action. Raises ToolProblem, InvalidRequest."""
+    if options.action.startswith(PREFIX):
+        server, _, tool = options.action.removeprefix(PREFIX).partition("/")
+        return CallExternal(ExternalTool(server, tool, tool, "", {}, "", ""), {})
+    if options.target is None:
+        raise InvalidRequest(f"{options.action} needs a TARGET: a path, or a command line.")
+    action = parse(_call(options), str(folder))
+    assert not isinstance(action, EditFiles)  # noqa: S101 - one target is one action
+    return action
 
 
 def _call(options: argparse.Namespace) -> ToolCall:

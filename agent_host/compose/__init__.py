@@ -18,11 +18,13 @@ from agent_host.app.commands import Commands
 from agent_host.app.conversation_parts import conversation_parts
 from agent_host.app.diagnostics import FileDiagnostics
 from agent_host.app.recovery import Recovery
+from agent_host.app.servers import ServerList
 from agent_host.app.system_clock import SystemClock
 from agent_host.app.workspace import MOUNTING
 from agent_host.compose.base import Base, new_id
 from agent_host.compose.runtimes import Runtimes
-from agent_host.core.actions import Command, RunCommand, SingleAction
+from agent_host.core.actions import CallExternal, Command, RunCommand, SingleAction
+from agent_host.core.errors import InvalidRequest
 from agent_host.core.guidance import Guidance
 from agent_host.core.ports import Editor, ToolServers
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
@@ -189,6 +191,8 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
     base = Base(dict(os.environ))
     base.workspace.set_folders([Folder(folder.as_uri(), folder.name)])
     base.workspace.reload()
+    if isinstance(action, CallExternal):
+        _check_server(action.tool.server, base.workspace.servers())
     async with base.actions.serving():
         await base.actions.set_roots(base.workspace.roots)
         await base.actions.start()
@@ -201,6 +205,18 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
             policy=base.workspace.policy,
         )
         return await judge.judge(action, chosen, "")
+
+
+def _check_server(name: str, servers: ServerList) -> None:
+    """Raises InvalidRequest for a server that no agent can use."""
+    if any(server.name == name for server in servers.usable):
+        return
+    for server in servers.unused:
+        if server.name == name:
+            remedy = f" To have it: {server.remedy}." if server.remedy else ""
+            raise InvalidRequest(f"No agent gets the MCP server {name}: {server.reason}.{remedy}")
+    known = ", ".join(sorted(servers.names)) or "none"
+    raise InvalidRequest(f"There is no MCP server `{name}` (known: {known}).")
 
 
 def _staff(

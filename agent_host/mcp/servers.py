@@ -98,6 +98,10 @@ class McpServers:
         ]
         return (*known, *self._unused())
 
+    def follow(self) -> None:
+        """Take the configuration as it is now: what is gone or changed is ended at once."""
+        self._follow()
+
     def known_tools(self) -> Mapping[str, tuple[str, ...]]:
         """The tools of each server that is ready, as the server calls them."""
         return {each.name: each.tools for each in self.status() if each.state == "ready"}

@@ -76,6 +76,21 @@ def test_a_rule_of_the_user_is_named_with_file_and_line(shell: Shell, tmp_path: 
         assert "config.yaml:4" in told
 
 
+def test_a_tool_of_an_mcp_server_is_judged_by_its_name(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "state" / "config"
+    config.mkdir(parents=True)
+    (config / "config.yaml").write_text(
+        "trust: always\nmcpServers: {docs: {command: a}, idle: {command: a, enabled: false}}\n"
+        "rules:\n  - deny mcp:docs/delete*\n"
+    )
+    assert "uses a tool of another program" in shell("explain", "mcp:docs/search")
+    assert "config.yaml:4" in shell("explain", "mcp:docs/delete_all")
+    assert "neither the skill mcp" in shell("explain", "mcp:docs/x", "--role", "reviewer")
+    assert "known: docs, idle" in shell("explain", "mcp:doc/x", code=1)
+    assert "it is switched off" in shell("explain", "mcp:idle/x", code=1)
+    assert "needs a TARGET" in shell("explain", "fs.read", code=1)
+
+
 def test_sessions_are_listed_shown_copied_and_deleted(shell: Shell, tmp_path: Path) -> None:
     assert "There are no sessions" in shell("sessions", "list")
     shell("run", "remember the milk", "--model", "scripted/echo")

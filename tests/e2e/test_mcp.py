@@ -49,8 +49,25 @@ def test_a_tool_is_called_once_it_was_allowed_and_its_server_ends_with_the_host(
     assert "home" in question
     (after,) = editor.request("agent/status", {}).result()["mcpServers"]
     assert (after["state"], after["tools"]) == ("ready", ["go"])
+    configured(hosts)
+    editor.notify("workspace/didChangeConfiguration", {"settings": {"agentHost": {}}})
+    (kept,) = editor.request("agent/status", {}).result()["mcpServers"]
+    assert kept["pid"] == after["pid"]
     editor.shutdown()
     assert not Path(f"/proc/{after['pid']}").exists()
+
+
+def test_a_server_that_is_taken_out_of_the_settings_ends_at_once(hosts: Hosts) -> None:
+    configured(hosts)
+    editor = hosts.start()
+    editor.run(model=hosts.script([says("ok")])).result()
+    (server,) = editor.request("agent/status", {}).result()["mcpServers"]
+    (process,) = (each for each in descendants(editor.process.pid) if each.pid == server["pid"])
+    configured(hosts, mcpServers={})
+    editor.notify("workspace/didChangeConfiguration", {"settings": {"agentHost": {}}})
+    assert wait_gone([process], 20.0) == []
+    assert editor.request("agent/status", {}).result()["mcpServers"] == []
+    editor.shutdown()
 
 
 def test_doctor_says_which_servers_work_and_why_others_do_not(hosts: Hosts) -> None:
