@@ -263,6 +263,40 @@ class Agent:
         print("a note on stderr", file=sys.stderr, flush=True)
         await self.say("fine")
 
+    # ---- bad habits of programs
+
+    async def do_ends_without_a_result(self) -> None:
+        await self.say("That was it.")
+        os._exit(0)
+
+    async def do_closes_stdout(self) -> None:
+        await self.say("Now I fall silent.")
+        os.close(1)
+        time.sleep(600)
+
+    async def do_leaves_a_holder(self) -> None:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        Path(self.cwd, f"pid-{os.getpid()}").touch()
+        print("I go, it stays", file=sys.stderr, flush=True)
+        os._exit(4)
+
+    async def do_cuts_characters(self) -> None:
+        content = {"type": "text", "text": "\u00e4\u20ac\U0001f600" * 3}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        params = {"sessionId": "1", "update": update}
+        message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+        os.set_blocking(1, True)
+        for byte in json.dumps(message, ensure_ascii=False).encode() + b"\n":
+            os.write(1, bytes([byte]))
+
+    async def do_too_long_line(self) -> None:
+        os.set_blocking(1, True)
+        for _ in range(101):
+            os.write(1, b"y" * (1024 * 1024))
+        time.sleep(600)
+
     async def do_refuses(self) -> str:
         return "refusal"
 

@@ -17,6 +17,8 @@ from agent_host.core.ports import Runtime
 from agent_host.runtimes.acp import AcpRuntime
 from tests.boundary.action_support import processes
 from tests.boundary.claude_support import fake, run, runtime
+from tests.boundary.test_acp import NAME as ACP
+from tests.boundary.test_acp import agent
 
 FOREIGN = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xf3\x00\x01\x00\x00\x00" + bytes(40)
 """The head of a program for another kind of machine."""
@@ -38,6 +40,10 @@ KINDS: tuple[tuple[str, Callable[[Path | str], Runtime]], ...] = (
 )
 
 
+PLAYED: tuple[tuple[str, Callable[..., Any]], ...] = (("claude-code", fake), (ACP, agent))
+"""Programs that behave as they are told."""
+
+
 async def fails(which: Runtime, cwd: Path, model: str) -> str:
     """What the failed run says, whether it is raised or told."""
     try:
@@ -55,10 +61,14 @@ async def fails(which: Runtime, cwd: Path, model: str) -> str:
         ("ends_without_a_result", "ended with code 0 before it had finished"),
         ("closes_stdout", "before it had finished"),
         ("leaves_a_holder", "ended with code 4 before it had finished.*I go, it stays"),
+        ("too_long_line", "a line that is too long"),
     ],
 )
-async def test_an_end_that_is_none_is_told(tmp_path: Path, behaviour: str, says: str) -> None:
-    told = await fails(fake(behaviour, end_seconds=0.5), tmp_path, "claude-code")
+@pytest.mark.parametrize(("model", "plays"), PLAYED)
+async def test_an_end_that_is_none_is_told(
+    tmp_path: Path, model: str, plays: Callable[..., Any], behaviour: str, says: str
+) -> None:
+    told = await fails(plays(behaviour, end_seconds=0.5), tmp_path, model)
     assert re.search(says, told), told
     pids = {int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")}
     assert not pids & processes(lambda _: True)
@@ -70,8 +80,11 @@ async def test_the_last_of_two_results_counts(tmp_path: Path) -> None:
     assert len(sink.exits) == 1
 
 
-async def test_characters_may_come_byte_by_byte(tmp_path: Path) -> None:
-    result, sink = await run(fake("cuts_characters"), tmp_path)
+@pytest.mark.parametrize(("model", "plays"), PLAYED)
+async def test_characters_may_come_byte_by_byte(
+    tmp_path: Path, model: str, plays: Callable[..., Any]
+) -> None:
+    result, sink = await run(plays("cuts_characters"), tmp_path, model=model)
     assert (result.status, sink.said) == ("completed", "\u00e4\u20ac\U0001f600" * 3)
 
 
