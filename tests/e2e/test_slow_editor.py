@@ -24,7 +24,7 @@ def test_an_editor_that_does_not_read_for_five_seconds(hosts: Hosts) -> None:
         assert editor.process.returncode is None
         time.sleep(min(left, 1.0))
     editor.resume_reading()
-    assert {run.result()["status"] for run in runs} == {"completed"}
+    assert {run.result(120)["status"] for run in runs} == {"completed"}
     assert {run.text() for run in runs} == {text}
     assert last.result()["output"] == "ok"
     assert last.kinds().count("toolResult") == 1

@@ -123,7 +123,7 @@ function M.winbar()
   local groups = { working = 'AgentHostRunning', asking = 'AgentHostAsking', stopping = 'AgentHostAsking' }
   local mark = state == 'idle' and '' or session.transcript:frame_now() .. ' '
   local head = ('%%#%s# %s%s '):format(groups[state] or 'AgentHostNote', mark, state)
-  return head .. table.concat(words, ' · ') .. '%=' .. '%#AgentHostNote#' .. text.in_statusline(hint) .. ' '
+  return head .. '%<' .. table.concat(words, ' · ') .. '%=' .. '%#AgentHostNote#' .. text.in_statusline(hint) .. ' '
 end
 
 return M
