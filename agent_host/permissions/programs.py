@@ -30,7 +30,12 @@ _MAX_DEPTH = 4
 
 def is_indirect(argv: Argv) -> bool:
     """Whether the command is a wrapper, a shell, an interpreter or runs a project's scripts."""
-    program = base(argv[0])
+    # Windows' own can be started from Linux too, under any spelling, and its shell runs `.bat`.
+    program = base(argv[0].replace("\\", "/"))
+    if (folded := program.lower()).endswith((".exe", ".bat", ".cmd")):
+        program = folded.removesuffix(".exe")
+    if program.endswith((".bat", ".cmd")):
+        return True
     if program in _WRAPPERS | _RUNNERS | _SHELLS or _INTERPRETER.fullmatch(program):
         return True
     return program in {"go", "cargo", "git"} and _has_hook(program, argv)

@@ -33,6 +33,7 @@ async def test_facts_of_every_kind_of_thing(bench: Bench) -> None:
     os.symlink("file", root / "link")
     os.symlink("nowhere", root / "dangling")
     os.mkfifo(root / "pipe")
+    os.mknod(root / "socket", stat.S_IFSOCK | 0o600)
     inspect = bench.client.inspect
 
     file = await inspect(bench.path("file"))
@@ -44,7 +45,8 @@ async def test_facts_of_every_kind_of_thing(bench: Bench) -> None:
     assert (folder.kind, folder.count, folder.first_names) == ("directory", 2, ("below/", "one"))
     missing = await inspect(bench.path("new/deep/file"))
     assert (missing.kind, missing.true_path) == ("missing", bench.path("new/deep/file"))
-    assert (await inspect(bench.path("pipe"))).kind == "other"
+    for name in ("pipe", "socket"):
+        assert (await inspect(bench.path(name))).kind == "other"
     assert (await inspect(bench.path("dangling"))).kind == "other"
     await bench.fails(inspect(bench.path("file/below")), "not_found")
 
@@ -54,11 +56,15 @@ async def test_reading_takes_regular_files_up_to_ten_mebibytes(bench: Bench) -> 
     (bench.root / "more").write_bytes(b"x" * (10 * 1024 * 1024 + 1))
     os.truncate(bench.root / "more", 2**40)
     os.mkfifo(bench.root / "pipe")
+    os.mknod(bench.root / "socket", stat.S_IFSOCK | 0o600)
+    os.symlink("/dev/zero", bench.root / "zero")
     read = bench.client.read
 
     assert (await read(bench.path("most"))).size == 10 * 1024 * 1024
     await bench.fails(read(bench.path("more")), "too_large")
-    await bench.fails(read(bench.path("pipe")), "not_regular")
+    for name in ("pipe", "socket"):
+        await bench.fails(read(bench.path(name)), "not_regular")
+    await bench.fails(read(bench.path("zero")), "outside")
     await bench.fails(read(str(bench.root)), "not_regular")
     await bench.fails(read(bench.path("none")), "not_found")
     facts = await bench.client.inspect(bench.path("more"))
@@ -263,6 +269,15 @@ async def test_a_pattern_is_never_an_option(bench: Bench, pattern: str) -> None:
     (bench.root / "file").write_text(f"x {pattern} y\n")
     found = await bench.client.search(SearchQuery(pattern, str(bench.root)))
     assert [hit.text for hit in found.matches] == [f"x {pattern} y"]
+
+
+async def test_no_pattern_takes_longer_than_its_text(bench: Bench) -> None:
+    text = "a" * 100_000 + "b\n"
+    (bench.root / "disk").write_text(text)
+    (bench.root / "open").write_text("")
+    overlay = {bench.path("open"): text}
+    found = await bench.client.search(SearchQuery("(a+)+$", str(bench.root), overlay=overlay))
+    assert (found.matches, found.omitted) == ((), 0)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.roots import O_FOLDER, O_PATH, Roots
+from agent_host.core.actions import SearchQuery
 from agent_host.core.errors import ActionFailed
 from tests.boundary.action_support import Bench, action_bench
 
@@ -69,6 +70,17 @@ async def test_no_call_leaves_the_roots(bench: Bench, path: str) -> None:
         await bench.fails(client.delete(whole, identity="1:1:1"), *codes, "stale")
     evil = bench.root.parent / "workspace-evil"
     assert [each.name for each in evil.iterdir()] == ["secret"]
+
+
+async def test_a_search_follows_no_link(bench: Bench) -> None:
+    for word in ("hush", "root:"):
+        found = await bench.client.search(SearchQuery(word, str(bench.root)))
+        assert found.matches == ()
+    found = await bench.client.search(SearchQuery("inside", str(bench.root)))
+    assert [hit.path for hit in found.matches] == [bench.path("sub/f")]
+    for path in OUTSIDE:
+        query = SearchQuery("hush", f"{bench.root}/{path}")
+        await bench.fails(bench.client.search(query), "outside", "not_regular")
 
 
 @pytest.mark.parametrize(
