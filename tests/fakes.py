@@ -80,13 +80,16 @@ class FakeEditor:
         self._drained: list[Callable[[], None]] = []
         self.arrived = asyncio.Event()
 
-    def open(self, path: str, text: str) -> None:
+    def open(self, path: str, text: str, *, true_path: str | None = None) -> None:
         """Open a document, or change the text of an open one, as its user."""
         old = self.document(path)
         uri = path if path.startswith("untitled:") else path_to_uri(path)
         place = None if path.startswith("untitled:") else path
         version = old.version + 1 if old else 1
-        self._documents[same_key(uri)] = Document(uri, place, version, text, "plaintext")
+        true_path = true_path or (old.true_path if old else None)
+        self._documents[same_key(uri)] = Document(
+            uri, place, version, text, "plaintext", true_path=true_path
+        )
 
     def close(self, path: str) -> None:
         """Close a document, as its user."""

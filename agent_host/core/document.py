@@ -23,7 +23,8 @@ class Range:
 class Document:
     """An open document as the editor last told it; `path` is None for untitled ones.
 
-    `doubtful`: what the editor told does not fit together, so `text` may be wrong.
+    `doubtful`: what the editor told does not fit together, so `text` may be wrong. `true_path`:
+    where its links lead, None for the path itself.
     """
 
     uri: str
@@ -32,6 +33,7 @@ class Document:
     text: str
     language_id: str
     doubtful: bool = False
+    true_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class OpenDocument:
         self.doubtful = False
         self.awaited: str | None = None
         self.told_at = -math.inf
+        self.true_path = self.path
 
     @property
     def text(self) -> str:
@@ -45,7 +46,13 @@ class OpenDocument:
     def frozen(self) -> Document:
         """The document as the core sees it."""
         return Document(
-            self.uri, self.path, self.version, self.text, self.language_id, self.doubtful
+            self.uri,
+            self.path,
+            self.version,
+            self.text,
+            self.language_id,
+            self.doubtful,
+            self.true_path,
         )
 
 
@@ -101,8 +108,9 @@ class Documents:
         before = self._open.get(key)
         document = OpenDocument(uri, language_id, version, text)
         if before is None:
-            self._learn_alias(key, document.path)
+            self._learn_alias(key, document)
         else:
+            document.true_path = before.true_path
             document.revision = before.revision + 1
             document.language_id = language_id or before.language_id
         self._open[key] = document
@@ -169,9 +177,10 @@ class Documents:
             start, end = end, start
         document.buffer.replace(start, end, change.text)
 
-    def _learn_alias(self, key: str, path: str | None) -> None:
-        if path is not None:
-            alias = path_to_uri(self._true_path(path))
+    def _learn_alias(self, key: str, document: OpenDocument) -> None:
+        if document.path is not None:
+            document.true_path = self._true_path(document.path)
+            alias = path_to_uri(document.true_path)
             if alias != key:
                 self._aliases.setdefault(alias, key)
 

@@ -21,9 +21,9 @@ from agent_host.editing.landed import is_same_but_for_endings
 from agent_host.editing.locate import replace_all, rewrite_all
 from agent_host.editing.text import FileText, decode, normalised, split_lines
 from agent_host.session.ledger import Ledger
-from agent_host.session.opened import opened
 from agent_host.session.places import missing_directories
 from agent_host.session.saving import NOT_SAVED, Saver
+from agent_host.session.twins import the_open, twins_of
 
 
 class Moved(Exception):
@@ -88,7 +88,7 @@ class Changes:
 
     async def plan(self, action: FileChange, facts: PathFacts | None) -> Change:
         """The change that an action comes to. Raises ActionFailed with help for the model."""
-        document = opened(self._editor, action.path)
+        document = await the_open(self._editor, self._actions, action.path, facts)
         path = facts.true_path if facts else None
         file, base = await self._on_disk(path, facts)
         if document is not None:
@@ -161,7 +161,17 @@ class Changes:
             raise
         for each in (*entries, entry):
             ledger.settled(each, made=True)
-        return note
+        return f"{note} {self._stale(change)}".strip()
+
+    def _stale(self, change: Change) -> str:
+        """A note on documents of the same file that do not show the change."""
+        if change.document is None or change.path is None:
+            return ""
+        of_file = twins_of(self._editor, change.path)
+        now = next((each for each in of_file if each.uri == change.uri), None)
+        left = [each for each in of_file if now is not None and each.text != now.text]
+        names = ", ".join(each.path or each.uri for each in left)
+        return f"The same file is open as {names} too, without this change." if left else ""
 
     async def _planned_directories(self, change: Change, ledger: Ledger) -> tuple[str, ...]:
         """A new file's directories are made with it."""

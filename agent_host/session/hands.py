@@ -35,8 +35,9 @@ from agent_host.session.command_runner import CommandRunner
 from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.mover import Mover
-from agent_host.session.opened import in_doubt, opened
+from agent_host.session.opened import in_doubt
 from agent_host.session.places import documents_at, missing_directories, true_place
+from agent_host.session.twins import the_open
 
 READ_LINES = 2000
 """How many lines one read gives at most."""
@@ -123,7 +124,7 @@ class Hands:
                 assert_never(action)
 
     async def _read(self, action: ReadFile, facts: PathFacts | None) -> ToolResult:
-        document = opened(self._editor, action.path)
+        document = await the_open(self._editor, self._actions, action.path, facts)
         if document is not None:
             text = document.text
         else:
