@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,16 @@ import acp
 from acp import helpers, schema
 
 BEHAVIOUR = sys.argv[1] if len(sys.argv) > 1 else "answers"
+
+
+def post(server: Any, method: str, params: Any) -> Any:
+    """One request to an MCP server, and its result."""
+    headers = {each.name: each.value for each in server.headers}
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    request = urllib.request.Request(server.url, json.dumps(message).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        text = reply.read().decode()
+    return json.loads(text.rpartition("data: ")[2] if "data: " in text else text)["result"]
 
 
 class Agent:
@@ -32,7 +43,10 @@ class Agent:
         version = 7 if BEHAVIOUR == "other_version" else protocol_version
         return acp.InitializeResponse(
             protocol_version=version,
-            agent_capabilities=schema.AgentCapabilities(load_session=BEHAVIOUR != "forgets"),
+            agent_capabilities=schema.AgentCapabilities(
+                load_session=BEHAVIOUR != "forgets",
+                mcp_capabilities=schema.McpCapabilities(http=BEHAVIOUR == "calls_tool"),
+            ),
             agent_info=schema.Implementation(name="test-agent", version="1.0"),
             auth_methods=[schema.AuthMethodAgent(id="login", name="Log in with a browser")],
         )
@@ -136,6 +150,16 @@ class Agent:
         await self.update(schema.UsageUpdate(session_update="usage_update", used=500, size=1000))
         await self.say("Hello, ")
         await self.say("you.")
+
+    async def do_calls_tool(self) -> None:
+        (server,) = self.begun["mcp_servers"]
+        allowed = await self.ask("m1", title=f"mcp__{server.name}__docs__find", kind="other")
+        other = await self.ask("m2", title=f"mcp__{server.name}__fs_read", kind="other")
+        call = {"name": "docs__find", "arguments": {"path": "x"}}
+        answer = await asyncio.to_thread(post, server, "tools/call", call)
+        listed = await asyncio.to_thread(post, server, "tools/list", {})
+        names = [tool["name"] for tool in listed["tools"]]
+        await self.say(json.dumps([allowed, other, answer["content"][0]["text"], names]))
 
     async def do_repeats(self) -> None:
         await self.say(json.dumps(self.words))

@@ -154,6 +154,8 @@ def play(prompt: list) -> None:
             answer(json.dumps({**told, "cwd": str(Path.cwd()), "tty": sys.stdout.isatty()}))
         case "calls":
             answer("It says: " + call_ours("fs_read", "toolu_1", path="a.txt"))
+        case "calls_external":
+            answer("It says: " + call_ours("test__go", "toolu_1", where="home"))
         case "hangs_in_call":
             call_ours("fs_read", "toolu_1", path="a.txt")
         case "native":

@@ -30,6 +30,8 @@ from agent_host.runtimes.acp_begin import LostSession, Terms
 from agent_host.runtimes.acp_talk import Talk
 from agent_host.runtimes.acp_trouble import gone, outcome_of, silent
 from agent_host.runtimes.conversation import encode, user_said
+from agent_host.runtimes.loopback import Address
+from agent_host.runtimes.mcp_tools import of_servers, offered
 from agent_host.runtimes.programs import not_started
 from agent_host.runtimes.resume import Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses
@@ -97,11 +99,26 @@ class AcpRuntime:
     async def _once(
         self, request: RuntimeRequest, sink: RunSink, gate: ToolGate, past: Past
     ) -> RuntimeResult:
-        """One process from start to end. Raises LostSession."""
+        """One process from start to end, with the tools of MCP servers. Raises LostSession."""
+        external = of_servers(request.tools)
+        if not external:
+            return await self._one(request, sink, gate, past, None)
+        async with offered(external, gate.call) as address:
+            return await self._one(request, sink, gate, past, address)
+
+    async def _one(
+        self,
+        request: RuntimeRequest,
+        sink: RunSink,
+        gate: ToolGate,
+        past: Past,
+        tools: Address | None,
+    ) -> RuntimeResult:
         options = self._options()
         child = await self._start(request, sink, options)
         agent = KNOWN.get(self._name, UNKNOWN)
-        terms = Terms(self._name, agent, options.tools == "native", self._start_seconds)
+        native = options.tools == "native"
+        terms = Terms(self._name, agent, native, self._start_seconds, tools)
         talk = Talk(child, request, sink, gate, terms, past)
         patience = 0.0
         lost = False

@@ -18,6 +18,8 @@ from agent_host.runtimes.acp_trouble import (
     other_version,
     ungated,
 )
+from agent_host.runtimes.loopback import Address
+from agent_host.runtimes.mcp_tools import SERVER_NAME, of_servers
 from agent_host.runtimes.resume import OwnSession
 
 VERSION = 1
@@ -42,12 +44,16 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a talk is held: with which agent, and whether it may act without asking."""
+    """How a talk is held: with which agent, and whether it may act without asking.
+
+    `tools`: where the tools of MCP servers are offered, each call of which ends in the gate.
+    """
 
     name: str
     agent: Agent
     native: bool
     start_seconds: float
+    tools: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ async def begin(
     info = as_object(can.get("agentInfo"))
     told = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
     sink.log(terms.name, f"agent: {told or 'it does not tell its name'}")
-    place: JsonObject = {"cwd": request.cwd, "mcpServers": []}
+    place: JsonObject = {"cwd": request.cwd, "mcpServers": _servers(terms, request, can, sink)}
     if meta := session_meta(terms.agent, request.limits):
         place = {**place, "_meta": meta}
     if own is None:
@@ -86,6 +92,24 @@ async def begin(
     else:
         session, made = own.id, await _go_back(peer, terms, own, place, can, sink)
     return Begun(session, await _set_mode(peer, terms, session, made))
+
+
+def _servers(
+    terms: Terms, request: RuntimeRequest, can: JsonObject, sink: RunSink
+) -> list[JsonObject]:
+    """Our own server, which offers the tools of the others, if the agent can reach it."""
+    if terms.tools is None:
+        return []
+    capabilities = as_object(can.get("agentCapabilities"))
+    if as_object(capabilities.get("mcpCapabilities")).get("http") is not True:
+        names = ", ".join(tool.name for tool in of_servers(request.tools))
+        sink.log(
+            terms.name,
+            f"It has no tools of MCP servers, since it reaches no server by HTTP: {names}",
+        )
+        return []
+    headers = [{"name": "Authorization", "value": f"Bearer {terms.tools.token}"}]
+    return [{"type": "http", "name": SERVER_NAME, "url": terms.tools.url, "headers": headers}]
 
 
 async def _new(

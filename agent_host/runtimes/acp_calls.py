@@ -29,6 +29,8 @@ class Calls:
     ) -> None:
         self.confined = False
         """Whether a command that it runs without asking can change nothing."""
+        self.ours: frozenset[str] = frozenset()
+        """The titles of calls that come to us by MCP, where the gate judges them."""
         self._terms = terms
         self._sink = sink
         self._gate = gate
@@ -97,6 +99,8 @@ class Calls:
         self._written.add(path)
 
     async def _may(self, call: AgentCall, *, can_allow: bool) -> bool:
+        if call.kind == "other" and call.title in self.ours:
+            return can_allow
         wished = wish(call, titled=self._terms.agent.titled)
         reason = ""
         if not call.call_id or call.call_id in self._asked:

@@ -28,7 +28,7 @@ from agent_host.runtimes.acp_peer import (
 from agent_host.runtimes.acp_terminals import Terminals
 from agent_host.runtimes.acp_trouble import AUTH_REQUIRED, not_logged_in, ungated
 from agent_host.runtimes.acp_usage import Spending
-from agent_host.runtimes.acp_wishes import command_line
+from agent_host.runtimes.acp_wishes import command_line, ours
 from agent_host.runtimes.conversation import (
     AgentSaid,
     Called,
@@ -37,6 +37,7 @@ from agent_host.runtimes.conversation import (
     encode,
     interruptions,
 )
+from agent_host.runtimes.mcp_tools import of_servers
 from agent_host.runtimes.resume import Past, session_item
 
 _SPEAKS = ("agent_message_chunk", "agent_thought_chunk", "tool_call")
@@ -71,6 +72,8 @@ class Talk:
         self._peer = Peer(child, self._serve, self._hear, self._strange, sink.alive)
         self._methods: dict[str, Callable[[JsonObject], Awaitable[JsonObject]]] = {}
         self._calls = Calls(terms, sink, gate, self._remember, self._acted)
+        if terms.tools is not None:
+            self._calls.ours = ours(tool.name for tool in of_servers(request.tools))
         self._reads = 0
         self._items: list[Item] = []
         self._ended = asyncio.Event()

@@ -5,13 +5,14 @@ A wish that can't be told whole has no counterpart and is refused. Not here: the
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import cast
 
 from agent_host.core.model import JsonObject, ToolCall
 from agent_host.runtimes.acp_peer import as_object, objects
+from agent_host.runtimes.mcp_tools import SERVER_NAME
 
 ACTING = frozenset({"edit", "delete", "move", "execute"})
 """The kinds of tool calls that change something."""
@@ -83,6 +84,15 @@ def choice(options: object, *, allowed: bool) -> str | None:
             if option.get("kind") == kind and isinstance(name, str):
                 return name
     return None
+
+
+def ours(names: Iterable[str]) -> frozenset[str]:
+    """The titles that agents give to calls of the tools that our own MCP server offers."""
+    return frozenset(
+        title
+        for name in names
+        for title in (f"mcp__{SERVER_NAME}__{name}", f"{name} ({SERVER_NAME} MCP Server)")
+    )
 
 
 def command_line(params: JsonObject) -> str:

@@ -7,7 +7,7 @@ person may take minutes to answer the question that it leads to. Not here: HTTP 
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -25,6 +25,11 @@ LIFE_SECONDS = 10.0
 _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
 CallTool = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+def of_servers(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Those that are tools of MCP servers: `<server>__<tool>`, as no tool of ours is called."""
+    return tuple(tool for tool in tools if "__" in tool.name)
 
 
 @asynccontextmanager

@@ -11,11 +11,21 @@ import pytest
 
 from agent_host.actions.environment import scrubbed
 from agent_host.core.errors import ModelNotFound, RuntimeMissing
-from agent_host.core.model import Limits, RawResult, RuntimeOptions, ToolCall, ToolResult, Usage
+from agent_host.core.model import (
+    Limits,
+    RawResult,
+    RuntimeOptions,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
 from agent_host.runtimes.acp import AcpRuntime
 from agent_host.runtimes.acp_agents import names, program_of
+from agent_host.runtimes.mcp_tools import of_servers
+from agent_host.tools import CATALOGUE
 from tests.boundary.action_support import processes, until
-from tests.boundary.claude_support import Gate, Sink, request, run
+from tests.boundary.claude_support import TOOLS, Gate, Sink, request, run
 
 NAME = "acp:test"
 AGENT = Path(__file__).parents[1] / "acp_agent.py"
@@ -368,3 +378,31 @@ def test_a_missing_one_says_what_was_searched(tmp_path: Path) -> None:
 async def test_a_model_is_its_own_affair(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match="chooses its own model"):
         await run(agent("answers"), tmp_path, model=f"{NAME}/big")
+
+
+def test_no_tool_of_ours_is_called_as_those_of_mcp_servers_are() -> None:
+    assert of_servers(ToolSpec(tool.name, "", {}) for tool in CATALOGUE) == ()
+
+
+EXTERNAL = (ToolSpec("docs__find", "Find it.", {"type": "object"}),)
+
+
+async def test_an_agent_that_reaches_servers_by_http_calls_tools_of_mcp_servers_through_the_gate(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    result, sink = await ran(agent("calls_tool"), tmp_path, gate, tools=(*TOOLS, *EXTERNAL))
+    assert result.status == "completed"
+    allowed, other, answer, names = json.loads(sink.said)
+    assert (allowed, other, names) == (True, False, ["docs__find"])
+    assert [(call.name, call.arguments) for call in gate.calls] == [("docs__find", {"path": "x"})]
+    assert answer == "text of x"
+    denied = Gate(allows=lambda _: False)
+    result, sink = await ran(agent("calls_tool"), tmp_path, denied, tools=(*TOOLS, *EXTERNAL))
+    assert json.loads(sink.said)[2] == "The user said no."
+
+
+async def test_an_agent_that_reaches_none_is_told_of_in_the_log(tmp_path: Path) -> None:
+    result, sink = await ran(agent("answers"), tmp_path, tools=(*TOOLS, *EXTERNAL))
+    assert result.status == "completed"
+    assert "reaches no server by HTTP: docs__find" in str(sink.logs)

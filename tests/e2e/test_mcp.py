@@ -10,6 +10,7 @@ from tests.e2e.conftest import Hosts
 from tests.e2e.processes import descendants, wait_gone
 from tests.e2e.script import calls, expecting, says
 
+CLAUDE = Path(__file__).parents[1] / "fake_claude.py"
 SERVER = Path(__file__).parents[1] / "bad_mcp_server.py"
 GO = ("test__go", {"where": "home"})
 
@@ -98,3 +99,23 @@ def test_a_server_dies_with_a_host_that_is_killed(hosts: Hosts) -> None:
     assert server["pid"] in {process.pid for process in below}
     editor.kill()
     assert wait_gone(below, 10.0) == []
+
+
+def test_the_claude_cli_calls_a_tool_of_an_mcp_server_through_the_gate(hosts: Hosts) -> None:
+    command = [sys.executable, str(CLAUDE), "calls_external"]
+    configured(hosts, runtimes={"claude-code": {"command": command}})
+    editor = hosts.start()
+    answers = iter(("Allow once", "Deny"))
+    editor.answers = lambda _: next(answers)
+    said: list[str] = []
+    for status in ("ok", "denied"):
+        run = editor.run("Go.", runtime="claude-code")
+        assert run.result()["status"] == "completed"
+        said.append(run.text())
+        assert [d["name"] for d in run.deltas("toolCall")] == ["test__go"]
+        assert [d["status"] for d in run.deltas("toolResult")] == [status]
+    assert "It says: gone" in said[0]
+    assert "did not run" in said[1]
+    for question in editor.questions():
+        assert "use the tool go of the MCP server test" in question["params"]["message"]
+    editor.shutdown()
