@@ -44,6 +44,7 @@ def marker(hosts: Hosts) -> Path:
     fields = {"marker": marker, "root": hosts.root}
     for name in PROGRAMS:
         hosts.file(name, f"#!/bin/sh\n: > {marker}-{name}\n").chmod(0o755)
+    hosts.file(".venv/bin/python", f"#!/bin/sh\n: > {marker}-venv\n").chmod(0o755)
     for name in ("json.py", "sitecustomize.py", "asyncio.py", "agent_host.py", "conftest.py"):
         hosts.file(name, f"open({str(marker)!r} + '-{name}', 'w')\n")
     hosts.file(".agent/rules/roles/coder.md", ROLE.format(**fields))

@@ -90,6 +90,12 @@ def test_forms_that_are_fine(tmp_path: Path, text: str, prompt: str) -> None:
     assert shelf(tmp_path, r=text).get("r").prompt == prompt
 
 
+@pytest.mark.parametrize("skills", ["{skills: []}", "{}"])
+def test_a_list_without_anything_grants_nothing(tmp_path: Path, skills: str) -> None:
+    role = shelf(tmp_path, r=f"---\ncapabilities: {skills}\n---\nP").get("r")
+    assert (role.skills, role.programs) == (frozenset(), frozenset())
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [

@@ -47,6 +47,10 @@ def test_rules_that_narrow_are_taken_with_their_place(tmp_path: Path) -> None:
         ("rules:\n  - [\n", 3, "error", 0),
         ("env: {PATH: x}\n", 1, "warning", 0),
         ("trust: always\n", 1, "warning", 0),
+        ("mode: bypass\n", 1, "warning", 0),
+        ("base_url: http://127.0.0.1:9/\n", 1, "warning", 0),
+        ("vendors: {x: {baseUrl: http://127.0.0.1:9/}}\n", 1, "warning", 0),
+        ("runtimes: {claude-code: {command: [./claude]}}\n", 1, "warning", 0),
     ],
 )
 def test_what_is_wrong_is_told(
