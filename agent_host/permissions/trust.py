@@ -10,10 +10,11 @@ from typing import cast
 
 from agent_host.core.permission import Option, Question
 from agent_host.permissions.statefile import Identity, exclusive, identify, load, save
-from agent_host.permissions.visible import line, visible_block
+from agent_host.permissions.visible import line, visible, visible_block
 
 _PATH_LENGTH = 300
 _MAX_LISTED = 20
+_STARTED = "MCP server "
 
 
 class TrustBook:
@@ -99,15 +100,21 @@ def trust_question(
         (
             Option("deny", "Don't trust", "deny"),
             Option("trust", f"Allow: trust {line(root, 60)}", "allowWorkspace"),
+            # Editors that show the title alone would hide what the folder brings.
+            *((Option("show", "Show", "show"),) if ignored else ()),
             Option("stop", "Stop", "stop"),
         ),
     )
 
 
 def _detail(root: str, ignored: Sequence[str]) -> str:
-    listed = [f"- `{line(name, 120).replace('`', '')}`" for name in ignored[:_MAX_LISTED]]
-    if len(ignored) > _MAX_LISTED:
-        listed.append(f"- and {len(ignored) - _MAX_LISTED} more")
+    # What would be started is shown whole, however long: what is cut out may be the point of it.
+    started = [name for name in ignored if name.startswith(_STARTED)]
+    read = [name for name in ignored if not name.startswith(_STARTED)]
+    shown = [*map(visible, started), *(line(name, 120) for name in read[:_MAX_LISTED])]
+    listed = [f"- `{name.replace('`', '')}`" for name in shown]
+    if len(read) > _MAX_LISTED:
+        listed.append(f"- and {len(read) - _MAX_LISTED} more")
     brings = "\n".join(listed) or "- nothing that was found"
     return (
         f"Trust this folder?\n\n```\n{visible_block(root)}\n```\n\n"

@@ -383,6 +383,17 @@ def test_the_trust_question_says_what_trust_means() -> None:
     assert question.options[1].title.startswith("Allow")
 
 
+def test_the_trust_question_shows_whole_what_would_be_started() -> None:
+    long = "MCP server docs: docs " + "x" * 2000 + "; touch evil " + "y" * 2000
+    last = "MCP server last: sh -c 'a\u202eb'"
+    many = [f".agent/rules/roles/{number}.md" for number in range(50)]
+    question = trust_question("/w", [*many, long, last], session_id="s", run_id="r", call_id="c")
+    assert long in question.detail
+    assert "MCP server last: sh -c 'a\u2039U+202E\u203ab'" in question.detail
+    assert "and 30 more" in question.detail
+    assert [each.kind for each in question.options[2:]] == ["show", "stop"]
+
+
 def test_a_tools_grant_holds_for_what_the_tool_was(
     tmp_path: Path, clock: Clock, root: Path
 ) -> None:
