@@ -238,7 +238,9 @@ async def test_what_the_model_gets_wrong_it_is_told(tmp_path: Path) -> None:
     wrong = {
         "There is no tool": tool("fs_erase", path="a"),
         "has no argument 'approved'": tool("terminal_run", command="x", approved=True),
-        "has no argument 'non_interactive'": tool("terminal_run", command="x", non_interactive=True),
+        "has no argument 'non_interactive'": tool(
+            "terminal_run", command="x", non_interactive=True
+        ),
         "has no argument 'apply'": tool("fs_write", path="a", text="b", apply=True),
         "has no argument 'approval_mode'": tool("fs_delete", path="a.txt", approval_mode="never"),
         "needs the argument 'path'": tool("fs_read"),
