@@ -71,10 +71,13 @@ function answers(item: ToolItem & Item, question: QuestionItem, parts: PartList,
     around.post({ type: 'answer', runId: item.runId, callId: item.callId, optionId, reason: reason.value.trim(), accepted });
   const row = el('div', 'buttons');
   const allows: { made: HTMLButtonElement; title: string }[] = [];
+  const kinds = new Set<string>();
   for (const { id, title, kind } of question.options.filter((each) => ORDER.includes(each.kind)).sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))) {
     const allow = kind.startsWith('allow');
-    const made = button(plain(title), LOOKS[kind] ?? 'secondary', () => answer(id, allow ? parts.accepted : null));
-    if (KEYS[kind]) made.title = `${plain(title)} (${KEYS[kind]})`;
+    const first = !kinds.has(kind); // a second way to allow once, the editor's preview, has no key
+    kinds.add(kind);
+    const made = button(plain(title), (first && LOOKS[kind]) || 'secondary', () => answer(id, allow ? parts.accepted : null));
+    if (first && KEYS[kind]) made.title = `${plain(title)} (${KEYS[kind]})`;
     if (allow) allows.push({ made, title: plain(title) });
     row.append(made);
   }
