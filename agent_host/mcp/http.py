@@ -202,12 +202,12 @@ def _is_stream(response: "httpx2.Response") -> bool:
 
 
 async def _body(response: "httpx2.Response") -> bytes:
-    body = b""
+    body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
         if len(body) > MAX_MESSAGE:
             raise TooLong
-    return body
+    return bytes(body)
 
 
 def _whole(body: bytes, status: int) -> JsonObject:

@@ -51,7 +51,7 @@ class McpServers:
 
     async def offered(self, role: Role) -> Offer:
         """Start what the role may use and wait a while; the tools of those that are ready."""
-        self._follow()
+        self.follow()
         servers = [
             server for name, server in self._servers.items() if {"mcp", f"mcp:{name}"} & role.skills
         ]
@@ -100,7 +100,17 @@ class McpServers:
 
     def follow(self) -> None:
         """Take the configuration as it is now: what is gone or changed is ended at once."""
-        self._follow()
+        wanted = {config.name: config for config in self._configs()}
+        for name, server in tuple(self._servers.items()):
+            if wanted.get(name) != server.config:
+                del self._servers[name]
+                self._end(server)
+        if not self._closed:
+            # In the order of the configuration, so that models see tools in a stable order.
+            self._servers = {
+                name: self._servers.get(name) or Server(config, self._around, self._tasks)
+                for name, config in wanted.items()
+            }
 
     def known_tools(self) -> Mapping[str, tuple[str, ...]]:
         """The tools of each server that is ready, as the server calls them."""
@@ -116,7 +126,7 @@ class McpServers:
 
     async def _server_of(self, tool: ExternalTool) -> Server:
         """The server, ready, that still has the very tool that was offered."""
-        self._follow()
+        self.follow()
         server = self._servers.get(tool.server)
         if server is None or self._closed:
             raise _failed(tool, "it is not configured any more")
@@ -131,20 +141,6 @@ class McpServers:
             changed = f"what it says of {tool.name} has changed since it was offered"
             raise _failed(tool, f"{changed}; a new run gets it as it is now")
         return server
-
-    def _follow(self) -> None:
-        """Have the servers be those that are configured now."""
-        wanted = {config.name: config for config in self._configs()}
-        for name, server in tuple(self._servers.items()):
-            if wanted.get(name) != server.config:
-                del self._servers[name]
-                self._end(server)
-        if not self._closed:
-            # In the order of the configuration, so that models see tools in a stable order.
-            self._servers = {
-                name: self._servers.get(name) or Server(config, self._around, self._tasks)
-                for name, config in wanted.items()
-            }
 
     def _end(self, server: Server) -> None:
         task = self._tasks.create_task(server.close())

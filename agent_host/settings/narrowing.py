@@ -58,13 +58,11 @@ def _trust(below: Settings, over: Settings, report: Report) -> Trust:
 
 
 def _limits(below: Limits, over: Limits, report: Report) -> Limits:
-    smaller: dict[str, object] = {}
+    narrower = below.narrowed(over)
     for each in fields(Limits):
-        least, given = getattr(below, each.name), getattr(over, each.name)
-        if least is not None and given is not None and given > least:
+        if getattr(narrower, each.name) != getattr(over, each.name):
             report(f"limits.{_key(each.name)}", NARROWS)
-        smaller[each.name] = given if least is None or given is None else min(least, given)
-    return replace(below, **smaller)
+    return narrower
 
 
 def _rules(below: tuple[Rule, ...], over: tuple[Rule, ...], report: Report) -> tuple[Rule, ...]:
