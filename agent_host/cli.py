@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "auth": "keep a vendor's key in the OS keyring, or forget it",
     "guidance": "list the instructions, skills and prompt files, and what is wrong with them",
     "models": "list the vendors' models that can be used",
-    "sessions": "list, show, follow, export, import, rename, compact or delete kept sessions",
+    "sessions": "list, show, follow, fork, revert and keep tidy what was kept",
     "explain": "say how an action would be judged here, and by which rule",
     "grants": "list what you have allowed beyond single answers, or take it back",
     "trust": "list the folders that are trusted, trust one or forget it",

@@ -10,8 +10,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent_host.commands.folder import existing_folder
-from agent_host.commands.following import exit_code, follow
+from agent_host.commands import session_host
 from agent_host.commands.terminal import Screen, screen_and_side
 from agent_host.core.events import Delta, Ended, Text, ToolFinished
 from agent_host.core.model import TextPart
@@ -44,19 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     renaming.add_argument("session", metavar="ID")
     renaming.add_argument("title")
     renaming.set_defaults(work=_rename)
-
-    compacting = actions.add_parser(
-        "compact", help="have the model summarise a session, so that it takes less room"
-    )
-    compacting.add_argument("session", metavar="ID")
-    compacting.add_argument("--focus", default="", help="what the summary must hold")
-    compacting.add_argument("--cwd", type=existing_folder, default=Path(), help="the workspace")
-    compacting.set_defaults(work=None)
+    session_host.configure(actions.add_parser)
 
 
 def execute(options: argparse.Namespace) -> int:
-    if options.work is None:
-        return asyncio.run(_compact(options))
+    if "hosted" in options:
+        return asyncio.run(session_host.execute(options.hosted, options))
     return asyncio.run(_execute(options.work, options))
 
 
@@ -107,6 +99,7 @@ async def _show(store: SessionStore, screen: Screen, options: argparse.Namespace
                 said = prompts.get(stored.run_id, ())
                 words = "\n".join(part.text for part in said if isinstance(part, TextPart))
                 screen.line(f"> {words}", "cyan")
+                screen.line(f"  run {stored.run_id}", "dim")
             _print(screen, stored.delta)
         if not page.more:
             return
@@ -159,24 +152,6 @@ async def _delete(store: SessionStore, screen: Screen, options: argparse.Namespa
 async def _rename(store: SessionStore, screen: Screen, options: argparse.Namespace) -> None:
     await store.rename(options.session, options.title)
     screen.line("renamed")
-
-
-async def _compact(options: argparse.Namespace) -> int:
-    """It needs the session's model, so it is a run of a host."""
-    from agent_host.client import AgentHostClient, HostError, HostGone
-
-    screen, side = screen_and_side(os.environ)
-    prompt = f"/compact {options.focus}".strip()
-    try:
-        async with AgentHostClient.start(workspace=options.cwd, on_question="deny") as client:
-            run = await client.run(prompt, session_id=options.session)
-            result = await follow(run, lambda _: None)
-    except (HostError, HostGone) as error:
-        side.line(f"agent-host: {error}", "red")
-        return 1
-    failed = str(result.error.get("error")) if result.error else ""
-    screen.line(failed or result.output, "red" if failed else None)
-    return exit_code(result)
 
 
 def _count(runs: int) -> str:

@@ -111,6 +111,31 @@ def test_sessions_are_listed_shown_copied_and_deleted(shell: Shell, tmp_path: Pa
     shell("sessions", "show", session, code=1)
 
 
+def test_a_session_is_forked_and_a_run_is_taken_back_and_made_again(shell: Shell) -> None:
+    call = {"name": "fs_write", "arguments": {"path": "made.txt", "text": "made"}}
+    script = shell.folder.parent / "script.yaml"
+    script.write_text(json.dumps([[{"call": call}], [{"text": "Done."}]]))
+    shell("trust", "--add", ".")
+    shell("run", "make it", "--model", f"scripted/{script}", "--yes")
+    made = shell.folder / "made.txt"
+    assert made.read_text() == "made"
+    session = shell("sessions", "list").split()[0]
+    (run,) = [line.split()[1] for line in _lines(shell, session) if line.startswith("  run ")]
+    fork = shell("sessions", "fork", session, "--run", run).split()[-1]
+    assert "> make it" in shell("sessions", "show", fork)
+    told = shell("sessions", "revert", run)
+    assert f"reverted  {made.as_uri()}" in told
+    assert not made.exists()
+    shell("sessions", "revert", told.split()[-1], "made.txt")
+    assert made.read_text() == "made"
+    assert "no run" in shell("sessions", "revert", "nothing", code=1).lower()
+    assert "no session" in shell("sessions", "fork", "nothing", code=1).lower()
+
+
+def _lines(shell: Shell, session: str) -> list[str]:
+    return shell("sessions", "show", session).splitlines()
+
+
 def test_grants_that_are_not_there_are_said_to_be_not_there(shell: Shell) -> None:
     assert "Nothing is allowed" in shell("grants")
     assert "There is no grant" in shell("grants", "--revoke", "nope", code=1)
