@@ -127,6 +127,8 @@ def test_a_run_is_stopped_denied_and_taken_back_from_the_document(begin: Begin, 
         choose(editor, "Agent: send")
         pick(editor, "Allow once")
         editor.wait(lambda: editor.text(talk).count("Next I wait.") == 2, "the second answer")
+        # Being shown where the next prompt goes would open the document again once it is closed.
+        editor.wait(lambda: editor.lua("return vim.fn.line('.') == vim.fn.line('$')"), "the cursor")
         assert job.file.read_text() == "name = 'agent'\n"
         editor.keys("<Esc>:write | bdelete<CR>")
         editor.wait(lambda: editor.lua("return vim.fn.bufloaded('talk.agent.md')") == 0, "closing")
