@@ -49,6 +49,13 @@ EMBEDDED = "local/embedded"
 EDITOR = "the editor's secret store"
 KEYRING = "the OS keyring"
 
+
+def only_asks(model: str) -> bool:
+    """Whether a model is a vendor's, asked at its address: no program runs, no script is played."""
+    vendor, _, name = model.partition("/")
+    return bool(name) and model != EMBEDDED and any(vendor == each.name for each in VENDORS)
+
+
 SECRET_VARIABLES = tuple(name for vendor in VENDORS for name in vendor.key_variables)
 """What no child of the host may find in its environment."""
 

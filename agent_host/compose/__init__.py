@@ -26,6 +26,7 @@ from agent_host.compose.runtimes import Runtimes
 from agent_host.core.actions import CallExternal, Command, RunCommand, SingleAction
 from agent_host.core.errors import InvalidRequest
 from agent_host.core.guidance import Guidance
+from agent_host.core.model import SDK
 from agent_host.core.ports import Editor, ToolServers
 from agent_host.core.records import SessionStore, StoredDelta, StoreProblem
 from agent_host.lsp.convert_session import stored_delta
@@ -45,7 +46,7 @@ from agent_host.session.judge import Judge, Judged
 from agent_host.session.library import Library
 from agent_host.session.long_results import LongResults
 from agent_host.session.manager import SessionManager
-from agent_host.session.planner import SDK, Planner
+from agent_host.session.planner import Planner
 from agent_host.session.present import Present
 from agent_host.session.revert import Reverter
 from agent_host.session.settling import Settler

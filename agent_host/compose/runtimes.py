@@ -8,13 +8,13 @@ from agent_host import usage
 from agent_host.actions.environment import scrubbed
 from agent_host.app.workspace import Workspace
 from agent_host.core.errors import AgentHostError
+from agent_host.core.model import SDK
 from agent_host.core.ports import Runtime
 from agent_host.credentials import EMBEDDED, KEYRING
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.embedded.server import CONTEXT
 from agent_host.runtimes.own_programs import OwnPrograms
 from agent_host.runtimes.sdk import Embedded, SdkRuntime
-from agent_host.session.planner import SDK
 
 
 class Runtimes:

@@ -16,6 +16,9 @@ from agent_host.core.permission import Rule
 JsonObject = Mapping[str, object]
 """A JSON object as it came from, or goes to, a wire."""
 
+SDK = "sdk"
+"""The runtime for models of vendors; all others are programs of their own."""
+
 OriginKind = Literal["user", "agent", "tool", "system"]
 RunStatus = Literal["completed", "stopped", "failed", "limit", "refused"]
 LimitName = Literal["maxTurns", "maxCostUsd", "wallSeconds", "inactivitySeconds", "denials"]

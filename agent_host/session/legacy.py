@@ -7,10 +7,10 @@ and is judged as things are by then. One that can't be put is withdrawn, and the
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_host.core.model import TextPart
+from agent_host.core.model import SDK, TextPart
 from agent_host.core.permission import Question
 from agent_host.core.records import EditRecord, RunRecord, SessionStore
-from agent_host.session.plan import SDK, Plan
+from agent_host.session.plan import Plan
 from agent_host.session.settling import Settler, told
 
 ASKED_AGAIN = "What you were asked when the host ended is asked once more: {}"

@@ -17,14 +17,13 @@ from agent_host.core.errors import (
     InvalidRequest,
     ShuttingDown,
 )
-from agent_host.core.model import PromptPart, RunRequest, RunResult, SessionStatus
+from agent_host.core.model import SDK, PromptPart, RunRequest, RunResult, SessionStatus
 from agent_host.core.ports import Runtime
 from agent_host.core.records import EditRecord, StoreProblem
 from agent_host.session.gate import Crew
 from agent_host.session.legacy import legacy_of, with_legacy
 from agent_host.session.pending import Steered, Waiting, When
 from agent_host.session.plan import Plan
-from agent_host.session.planner import SDK
 from agent_host.session.register import register
 from agent_host.session.run import Run, Surroundings
 from agent_host.session.session import Session

@@ -8,9 +8,6 @@ from typing import Literal
 from agent_host.core.model import JsonObject, Limits, ModelOptions, PromptPart, Role, ToolSpec
 from agent_host.session.guide import Known
 
-SDK = "sdk"
-"""The runtime for models of vendors."""
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

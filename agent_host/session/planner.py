@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from agent_host.core.actions import CallAgent
 from agent_host.core.errors import InvalidRequest, RuntimeMissing
 from agent_host.core.guidance import GuidanceSource
-from agent_host.core.model import ModelOptions, Role, RunRequest, TextPart, ToolSpec
+from agent_host.core.model import SDK, ModelOptions, Role, RunRequest, TextPart, ToolSpec
 from agent_host.credentials import Credentials
 from agent_host.permissions import paths
 from agent_host.permissions.ceiling import narrowed, offered
 from agent_host.roles import RoleShelf
 from agent_host.session.guide import Known, known
-from agent_host.session.plan import SDK, Plan
+from agent_host.session.plan import Plan
 from agent_host.session.session import Session
 from agent_host.session.slash import compact_focus, expanded
 from agent_host.settings import Settings

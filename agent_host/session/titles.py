@@ -24,13 +24,12 @@ from agent_host.core.ports import Runtime, RuntimeRequest
 from agent_host.core.records import SessionStore
 from agent_host.session.heading import heading
 from agent_host.session.run import Plan
+from agent_host.settings import NO_TITLES
 
 log = logging.getLogger(__name__)
 
 SECONDS = 30.0
 MOST_OF_PROMPT, MOST_OF_ANSWER = 2000, 1000
-OFF = "none"
-"""In place of a model: titles are made of prompts only."""
 
 _INSTRUCTIONS = (
     "Give the conversation below a title of at most six words, in its own language, that tells it "
@@ -41,7 +40,7 @@ _INSTRUCTIONS = (
 
 def title_model(chosen: str | None, model: str) -> str | None:
     """Which model makes the title of a session with that model; None: no one."""
-    if chosen == OFF or (chosen is None and model.startswith("scripted/")):
+    if chosen == NO_TITLES or (chosen is None and model.startswith("scripted/")):
         return None
     return chosen or model
 

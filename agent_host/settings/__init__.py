@@ -7,6 +7,7 @@ vendors come from (credentials.py), what a role or a request says (both come aft
 from agent_host.settings.layers import VARIABLES
 from agent_host.settings.model import (
     DEFAULT_LIMITS,
+    NO_TITLES,
     SettingProblem,
     Settings,
     StateDirs,
@@ -18,6 +19,7 @@ from agent_host.settings.reading import load_settings, split_keys
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "NO_TITLES",
     "VARIABLES",
     "SettingProblem",
     "Settings",

@@ -19,6 +19,9 @@ CONFIG_NAME = "config.yaml"
 Trust = Literal["ask", "always", "never"]
 Save = Literal["clean", "never"]
 
+NO_TITLES = "none"
+"""In place of `title_model`: titles are made of prompts only."""
+
 DEFAULT_LIMITS = Limits(max_turns=100, inactivity_seconds=600.0)
 
 NO_TEXTS: Mapping[str, str] = MappingProxyType({})

@@ -9,9 +9,10 @@ from dataclasses import fields, replace
 from typing import cast
 
 from agent_host.core.external import ServerConfig
-from agent_host.core.model import Limits
+from agent_host.core.model import SDK, Limits
 from agent_host.core.permission import Rule
-from agent_host.settings.model import CONFIG_NAME, Settings, Trust
+from agent_host.credentials import only_asks
+from agent_host.settings.model import CONFIG_NAME, NO_TITLES, Settings, Trust
 
 NOT_HERE = (
     f"counts in {CONFIG_NAME}, the environment and initializationOptions only: what an editor "
@@ -19,8 +20,16 @@ NOT_HERE = (
 )
 NARROWS = f"can only be made stricter here; set it in {CONFIG_NAME} or initializationOptions."
 
-_PREFERENCES = ("model", "title_model", "runtime", "effort", "context_windows")
+STARTS = f"is only a vendor's here: what starts a program or plays a script {NOT_HERE}"
+
+_PREFERENCES = ("effort", "context_windows")
 """What lets an agent do no more than before, whatever it is."""
+_CHOICES: Mapping[str, Callable[[str], bool]] = {
+    "model": only_asks,
+    "title_model": lambda model: model == NO_TITLES or only_asks(model),
+    "runtime": lambda runtime: runtime == SDK,
+}
+"""What is a preference too, as long as nothing is started by it that the person did not name."""
 _TRUST: tuple[Trust, ...] = ("never", "ask", "always")
 
 Report = Callable[[str, str], None]
@@ -32,6 +41,7 @@ def narrowed(below: Settings, over: Settings, report: Report) -> Settings:
     narrower = replace(
         below,
         **{name: getattr(over, name) for name in _PREFERENCES},
+        **{name: _choice(name, below, over, report) for name in _CHOICES},
         trust=_trust(below, over, report),
         save=below.save if below.save == "never" else over.save,
         limits=_limits(below.limits, over.limits, report),
@@ -46,8 +56,16 @@ def narrowed(below: Settings, over: Settings, report: Report) -> Settings:
 
 
 def _others() -> tuple[str, ...]:
-    looked_at = (*_PREFERENCES, "trust", "save", "limits", "rules")
+    looked_at = (*_PREFERENCES, *_CHOICES, "trust", "save", "limits", "rules")
     return tuple(each.name for each in fields(Settings) if each.name not in looked_at)
+
+
+def _choice(name: str, below: Settings, over: Settings, report: Report) -> str | None:
+    known, wished = getattr(below, name), getattr(over, name)
+    if wished in (known, None) or _CHOICES[name](wished):
+        return wished
+    report(_key(name), STARTS)
+    return known
 
 
 def _trust(below: Settings, over: Settings, report: Report) -> Trust:

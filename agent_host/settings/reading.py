@@ -15,6 +15,7 @@ from agent_host.fields.reader import Fields, ParseRules, Problem, effort_of, lim
 from agent_host.settings.layers import SECTION, Layer, layers_of
 from agent_host.settings.model import (
     NO_TEXTS,
+    NO_TITLES,
     Save,
     SettingProblem,
     Settings,
@@ -91,7 +92,7 @@ def _apply(
         store=_store(source) or below.store,
         logs=below.logs if (logs := _logs(source)) is None else logs,
         runtimes=_runtimes(source) or below.runtimes,
-        title_model=_model(source, "titleModel", "none") or below.title_model,
+        title_model=_model(source, "titleModel", NO_TITLES) or below.title_model,
         mcp_servers=MappingProxyType({**below.mcp_servers, **servers_of(source, layer.where)}),
         context_windows={**below.context_windows, **source.wholes("contextWindows", 1)},
     )

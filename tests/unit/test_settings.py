@@ -161,6 +161,16 @@ LOOSER: tuple[tuple[JsonObject, str], ...] = (
     ({"runtimes": {"acp:evil": {"command": ["evil"]}}}, "runtimes"),
     ({"mcpServers": {"evil": {"command": ["evil"]}}}, "mcpServers"),
     ({"mcpServers": {"docs": {"command": ["docs", "--evil"]}}}, "mcpServers"),
+    *(({"runtime": name}, "runtime") for name in ("claude-code", "acp:gemini", "acp:mine", "SDK")),
+    *(
+        ({key: model}, key)
+        for key in ("model", "titleModel")
+        for model in (
+            *("claude-code/opus", "acp:gemini/x", "acp:mine/openai/x", "sdk/claude-code/opus"),
+            *("scripted/evil.yaml", "scripted/demo", "local/embedded", "OpenAI/x", "evil/x"),
+        )
+    ),
+    ({"model": "none/x"}, "model"),
 )
 
 
@@ -197,6 +207,21 @@ def test_what_comes_with_a_folder_may_narrow(tmp_path: Path) -> None:
     assert (settings.save, problems) == ("never", [])
 
 
+@pytest.mark.parametrize("model", ["openai/x", "anthropic/a/b", "gemini/x", "local/qwen3"])
+def test_what_comes_with_a_folder_may_choose_among_vendors(tmp_path: Path, model: str) -> None:
+    own = {"model": "claude-code/opus", "runtime": "claude-code", "titleModel": "local/embedded"}
+    told = {"model": model, "runtime": "sdk", "titleModel": model, "effort": "low"}
+    settings, problems = load(tmp_path, None, None, own, {**told, "contextWindows": {model: 9}})
+    assert problems == []
+    assert (settings.model, settings.runtime, settings.title_model) == (model, "sdk", model)
+    assert (settings.effort, settings.context_windows) == ("low", {model: 9})
+    settings, problems = load(tmp_path, None, None, own, {"titleModel": "none"})
+    assert (settings.title_model, problems) == ("none", [])
+    # What the person has set themselves may stand in the answer too.
+    same, problems = load(tmp_path, None, None, own, own)
+    assert (same.runtime, same.model, problems) == ("claude-code", "claude-code/opus", [])
+
+
 def test_an_editor_that_tells_the_same_twice_hears_nothing_of_it(tmp_path: Path) -> None:
     once, _ = load(tmp_path, None, None, OWN)
     twice, problems = load(tmp_path, None, None, OWN, {"agentHost": OWN})
@@ -208,7 +233,8 @@ def test_every_setting_is_a_preference_or_only_narrows() -> None:
     """A new setting must be looked at: is it one that a folder may change?"""
     names = {each.name for each in fields(Settings)}
     assert names == {
-        *("model", "title_model", "runtime", "effort", "context_windows"),
+        *("effort", "context_windows"),
+        *("model", "title_model", "runtime"),  # as long as no program or script is named
         *("trust", "save", "limits", "rules"),
         *("role", "env", "store", "logs", "runtimes", "mcp_servers"),
     }
