@@ -2,13 +2,28 @@
 
 import json
 import os
+import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 DISK = "name = 'disk'\n"
 TYPED = "# größe 🐍: not saved\n"
+
+
+Turns = list[list[dict[str, Any]]]
+
+
+def readme_lines(language: str) -> str:
+    """The README's first code block in a language: what a person is told to put into a file."""
+    readme = (ROOT / "README.md").read_text()
+    block = re.search(rf"^```{language}\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    return block[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +42,14 @@ class Job:
     @property
     def after(self) -> str:
         return TYPED + "name = 'agent'\n"
+
+    def with_host(self, script: Path, turns: Turns) -> dict[str, str]:
+        """An environment in which the host is found, and its model takes these turns."""
+        script.write_text(json.dumps(turns))
+        return self.environment | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "AGENT_HOST_MODEL": f"scripted/{script}",
+        }
 
 
 @pytest.fixture

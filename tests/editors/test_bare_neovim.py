@@ -1,20 +1,16 @@
 """A bare Neovim with the README's lines: a person converses in a document, by keys alone."""
 
-import json
-import os
 import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.editors.conftest import DISK, Job
+from tests.editors.conftest import DISK, Job, Turns, readme_lines
 from tests.editors.nvim_child import Neovim
 
-ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 EDIT = {"path": "tidy.py", "edits": [{"old": "disk", "new": "agent"}]}
 WORDS = [f"word{number}" for number in range(50)]
@@ -30,19 +26,12 @@ Begin = Callable[..., AbstractContextManager[Neovim]]
 @pytest.fixture
 def begin(job: Job, tmp_path: Path) -> Begin:
     """Starts Neovim on a document of the workspace, with a model that takes these turns."""
-    snippet = re.search(r"^```lua\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert snippet is not None
     init = tmp_path / "init.lua"
-    init.write_text(snippet[1])
+    init.write_text(readme_lines("lua"))
 
-    def start(name: str, turns: list[list[dict[str, Any]]]) -> Neovim:
-        script = tmp_path / f"{name}.yaml"
-        script.write_text(json.dumps(turns))
-        environment = job.environment | {
-            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-            "XDG_STATE_HOME": str(tmp_path / "nvim"),
-            "AGENT_HOST_MODEL": f"scripted/{script}",
-        }
+    def start(name: str, turns: Turns) -> Neovim:
+        environment = job.with_host(tmp_path / f"{name}.yaml", turns)
+        environment |= {"XDG_STATE_HOME": str(tmp_path / "nvim")}
         editor = Neovim([BIN / "nvim", "--clean", "-u", init, name], env=environment, cwd=job.root)
         editor.wait(lambda: editor.lua(INITIALIZED), "the host's start")
         return editor

@@ -1,21 +1,15 @@
 """A bare Emacs 30 with the README's lines: a person converses in a document, by keys alone."""
 
-import json
-import os
-import re
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.editors.conftest import DISK, Job
+from tests.editors.conftest import DISK, Job, Turns, readme_lines
 from tests.editors.emacs_child import Emacs
 from tests.editors.test_bare_neovim import EDIT
 
-ROOT = Path(__file__).parents[2]
 WORDS = [f"word{number}" for number in range(200)]
 ANSWER = {"text": {"say": " ".join(WORDS), "seconds": 0.03}}
 QUIET = "(setq make-backup-files nil auto-save-default nil create-lockfiles nil)\n"
@@ -27,18 +21,11 @@ Begin = Callable[..., AbstractContextManager[Emacs]]
 @pytest.fixture
 def begin(job: Job, tmp_path: Path) -> Begin:
     """Starts Emacs on a document of the workspace, with a model that takes these turns."""
-    snippet = re.search(r"^```elisp\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert snippet is not None
     init = tmp_path / "init.el"
-    init.write_text(QUIET + snippet[1])
+    init.write_text(QUIET + readme_lines("elisp"))
 
-    def start(name: str, turns: list[list[dict[str, Any]]]) -> Emacs:
-        script = tmp_path / f"{name}.yaml"
-        script.write_text(json.dumps(turns))
-        environment = job.environment | {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "AGENT_HOST_MODEL": f"scripted/{script}",
-        }
+    def start(name: str, turns: Turns) -> Emacs:
+        environment = job.with_host(tmp_path / f"{name}.yaml", turns)
         editor = Emacs(init, job.root / name, env=environment, folder=tmp_path)
         editor.wait(lambda: editor.lisp("(and (eglot-current-server) t)"), "the host's start")
         return editor

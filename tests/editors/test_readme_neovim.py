@@ -1,12 +1,12 @@
 """The README's ten lines for Neovim, as they stand there, run a prompt in a bare Neovim."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.editors.conftest import readme_lines
+
 NVIM = Path(sys.executable).parent / "nvim"
 DRIVE = """
 local said = {}
@@ -27,11 +27,7 @@ vim.cmd('qa!')
 
 
 def test_a_prompt_is_run_and_answered(tmp_path: Path) -> None:
-    snippet = re.search(
-        r"^```lua\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert snippet is not None
-    (tmp_path / "init.lua").write_text("vim.cmd('filetype on')\n" + snippet[1])
+    (tmp_path / "init.lua").write_text("vim.cmd('filetype on')\n" + readme_lines("lua"))
     (tmp_path / "drive.lua").write_text(DRIVE)
     (tmp_path / "a.txt").write_text("text\n")
     done = subprocess.run(
