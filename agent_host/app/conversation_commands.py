@@ -167,7 +167,7 @@ class ConversationCommands:
     async def _show(self, arguments: Sequence[object]) -> JsonObject:
         params = read(CallParams, _object(arguments, text_is="callId"))
         question = self._questions.find(params.call_id)
-        text = question.full_text or f"{question.detail}\n\n{question.diff or ''}"
+        text = question.whole
         if not await self._editor.show_text(question.title, text):
             raise InvalidRequest("This editor can't open it by itself.", field="callId")
         return _answered(question)

@@ -68,8 +68,9 @@ class Option:
 class Question:
     """What a person is asked. `title` is one safe line, `detail` Markdown, `diff` unified.
 
-    `full_text` is what `Show` opens when the title can't hold everything. `parts` are what an
-    editor may let the person choose from; where it can't, the answer is for all of them.
+    `wish` is the title without what `detail` and `diff` tell, for where these are shown below it;
+    `full_text` what `Show` opens when the title can't hold everything. `parts` are what an editor
+    may let the person choose from; where it can't, the answer is for all of them.
     """
 
     session_id: str
@@ -81,6 +82,15 @@ class Question:
     diff: str | None = None
     full_text: str | None = None
     parts: tuple[EditPart, ...] = ()
+    wish: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """What `Show` opens."""
+        if self.full_text is not None:
+            return self.full_text
+        diff = "" if self.diff is None else f"\n\n```diff\n{self.diff}\n```"
+        return f"{self.title}\n\n{self.detail}{diff}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Questions:
             chosen, reason = await self._message(message, offered)
             if chosen is None or chosen.kind != "show":
                 return Answer(chosen, reason)
-            problem = await self._show(question.title, _full_text(question))
+            problem = await self._show(question.title, question.whole)
             if problem is not None:
                 options = [option for option in options if option.kind != "show"]
                 message = _one_line(f"{problem} {message}")
@@ -125,6 +125,8 @@ def _ask_params(question: Question, options: Sequence[Option]) -> JsonObject:
         ],
         "allowsReason": True,
     }
+    if question.wish is not None:
+        params["wish"] = question.wish
     if question.diff is not None:
         params["diff"] = question.diff
     if question.parts:
@@ -145,15 +147,6 @@ def _fitting(question: Question) -> tuple[str, list[Option]]:
             last = len(options) - (options[-1].kind == "stop")
             options.insert(last, Option("show", "Show", "show"))
     return message, options
-
-
-def _full_text(question: Question) -> str:
-    if question.full_text is not None:
-        return question.full_text
-    parts = [question.title, question.detail]
-    if question.diff is not None:
-        parts.append(f"```diff\n{question.diff}\n```")
-    return "\n\n".join(parts)
 
 
 def _one_line(text: str) -> str:

@@ -18,13 +18,15 @@ class AskPartWire(Told):
 class AskParams(Told):
     """A question in full; `detail` is Markdown, `diff` unified and of all `parts` together.
 
-    `parts`: files, or places of one file, that the person may choose from.
+    `title` tells all that fits in one line; `wish` only what `detail` and `diff` don't, for where
+    these stand below it. `parts`: files, or places of one file, that the person may choose from.
     """
 
     session_id: str
     run_id: str
     call_id: str
     title: str
+    wish: str | None = None
     detail: str
     diff: str | None = None
     parts: list[AskPartWire] | None = None

@@ -53,7 +53,8 @@ def question_for(subject: Subject, decision: Decision, policy: Policy, asking: A
     """The question about a subject whose decision is `ask`."""
     body = _body(subject, asking)
     who = "/".join(asking.agents) or policy.role.name
-    title = _title(subject, decision, policy, body, who)
+    wish = f"{visible.line(who, _NAME_LENGTH * 2)} wants to {_wish(subject)}"
+    title = _title(subject, decision, policy, body, wish)
     whole = asking.diff or (body if body and visible.visible(body) not in title else None)
     options = _options(subject, decision, policy, show=whole is not None)
     return Question(
@@ -61,11 +62,12 @@ def question_for(subject: Subject, decision: Decision, policy: Policy, asking: A
         asking.run_id,
         asking.call_id,
         title,
-        _detail(subject, decision, policy, asking, who),
+        _detail(subject, decision, policy, asking),
         options,
         asking.diff,
         whole,
         _visible_parts(asking),
+        wish,
     )
 
 
@@ -80,7 +82,7 @@ def question_about_files(
     )
     tail = visible.line("".join(f" · {note}" for note in notes), visible.MAX_LENGTH // 2)
     room = max(visible.MAX_LENGTH - len(count) - len(tail) - 2, _MIN_BODY)
-    lines = [f"**{_inline(policy.role.name)}** wants to change {len(files)} files."]
+    lines: list[str] = []
     for subject, decision in files:
         why = f" (rule in {decision.where})" if decision.where else ""
         lines.append(f"- {_inline(f'{_short(subject, policy)}: {decision.reason}{why}')}")
@@ -94,6 +96,7 @@ def question_about_files(
         asking.diff,
         asking.diff,
         _visible_parts(asking),
+        count,
     )
 
 
@@ -106,14 +109,15 @@ def _visible_parts(asking: Asking) -> tuple[EditPart, ...]:
 # ---- the title
 
 
-def _title(subject: Subject, decision: Decision, policy: Policy, body: str | None, who: str) -> str:
-    frame = f"{visible.line(who, _NAME_LENGTH * 2)} wants to {_wish(subject)}"
+def _title(
+    subject: Subject, decision: Decision, policy: Policy, body: str | None, wish: str
+) -> str:
     shown = _first_change(body) if subject.action == "fs.write" else body
     notes = "".join(f" · {note}" for note in _notes(subject, decision, policy, shown))
     if not shown:
-        return frame + notes
-    room = max(visible.MAX_LENGTH - len(frame) - len(notes) - 2, _MIN_BODY)
-    return f"{frame}: {visible.line(shown, room)}{notes}"
+        return wish + notes
+    room = max(visible.MAX_LENGTH - len(wish) - len(notes) - 2, _MIN_BODY)
+    return f"{wish}: {visible.line(shown, room)}{notes}"
 
 
 def _wish(subject: Subject) -> str:
@@ -187,8 +191,8 @@ def _body(subject: Subject, asking: Asking) -> str | None:
 # ---- the detail
 
 
-def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking, who: str) -> str:
-    lines = [f"**{_inline(who)}** wants to {_long_wish(subject)}"]
+def _detail(subject: Subject, decision: Decision, policy: Policy, asking: Asking) -> str:
+    lines = [visible.fenced(place) for place in _cut_places(subject)]
     body = _body(subject, asking)
     if body and asking.diff is None:
         languages = {"terminal.run": "bash", "agent.call": ""}
@@ -212,16 +216,11 @@ def _cut(text: str) -> str:
     return text if left <= 0 else f"{text[:_MOST_SAID]}\n[{left} more characters]"
 
 
-def _long_wish(subject: Subject) -> str:
+def _cut_places(subject: Subject) -> tuple[str, ...]:
+    """The places that the title can't hold whole."""
     place = subject.cwd if subject.action == "terminal.run" else subject.true_path
-    wish = _wish(subject)
-    if place is None:
-        return f"{_inline(wish)}."
-    shown = visible.line(place, _PATH_LENGTH)
-    before, found, after = wish.partition(shown)
-    if not found:
-        return f"{_inline(wish)}."
-    return f"{before}\n\n{visible.fenced(place)}\n\n{_inline(after)}".rstrip()
+    named = [each for each in (place, subject.moved_to, subject.uri) if each is not None]
+    return tuple(each for each in dict.fromkeys(named) if len(visible.visible(each)) > _PATH_LENGTH)
 
 
 def _inline(text: str) -> str:

@@ -181,7 +181,7 @@ async def test_a_question_from_any_depth_reaches_the_person(tmp_path: Path) -> N
         await host.editor.until(lambda: bool(host.editor.questions))
         (question,) = host.editor.questions
         assert question.title.startswith("a/b/c/d wants to create /w/a.txt")
-        assert "**a/b/c/d**" in question.detail
+        assert question.wish == "a/b/c/d wants to create /w/a.txt"
         assert paths(host, Asked) == [("a", "b", "c", "d")]
         assert [each.state for each in host.manager.status()] == ["needsInput"]
         answers.put_nowait("allowOnce")

@@ -139,6 +139,22 @@ def test_a_commands_title_has_role_place_and_text() -> None:
     assert "```bash\ngit push origin\n```" in question.detail
 
 
+@pytest.mark.parametrize(
+    ("question", "wish"),
+    [
+        (ask(command("git push origin")), "coder wants to run in /w/app"),
+        (ask(file("fs.write", "x.py"), diff=DIFF), "coder wants to change /w/app/x.py"),
+        (ask(file("fs.delete", "x.py")), "coder wants to delete /w/app/x.py"),
+    ],
+)
+def test_the_detail_repeats_nothing_of_the_wish_above_it(question: Question, wish: str) -> None:
+    assert question.wish == wish
+    assert question.title.startswith(wish)
+    assert "wants to" not in question.detail
+    assert "/w/app" not in question.detail
+    assert "Asked because" in question.detail
+
+
 def test_a_title_tells_of_missing_sandbox_network_and_reason() -> None:
     bare = replace(POLICY, sandbox="none")
     assert "no sandbox: it can do all that you can" in ask(command("git push"), bare).title

@@ -34,12 +34,13 @@ export type AskAnswer = {
   accepted?: (string)[] | null | undefined;
 };
 
-/** A question in full; `detail` is Markdown, `diff` unified and of all `parts` together. `parts`: files, or places of one file, that the person may choose from. */
+/** A question in full; `detail` is Markdown, `diff` unified and of all `parts` together. `title` tells all that fits in one line; `wish` only what `detail` and `diff` don't, for where these stand below it. `parts`: files, or places of one file, that the person may choose from. */
 export type AskParams = {
   sessionId: string;
   runId: string;
   callId: string;
   title: string;
+  wish?: string | null | undefined;
   detail: string;
   diff?: string | null | undefined;
   parts?: (AskPartWire)[] | null | undefined;

@@ -58,6 +58,17 @@ async function openTyped(name, disk) {
   return document;
 }
 
+/** While `act` runs, these functions of the editor's windows are others: answers without a mouse. */
+async function answered(others, act) {
+  const real = Object.fromEntries(Object.keys(others).map((name) => [name, vscode.window[name]]));
+  Object.assign(vscode.window, others);
+  try {
+    return await act();
+  } finally {
+    Object.assign(vscode.window, real);
+  }
+}
+
 const edit = (path, before, after) => ({ call: { name: 'fs_edit', arguments: { path, edits: [{ old: before, new: after }] } } });
 
 const TESTS = {
@@ -277,14 +288,14 @@ function serverPid() {
   throw new Error('there is no host');
 }
 
-/** Everything that the other file of tests needs. */
-const HELP = { model, until, question, idle, option, items, send, openTyped, edit, folder, ready, SCRIPTS };
+/** Everything that the other files of tests need. */
+const HELP = { model, until, question, idle, option, items, send, openTyped, edit, folder, ready, answered, SCRIPTS };
 
 exports.run = async () => {
   const extension = vscode.extensions.getExtension('agent-host.agent-host');
   const api = await extension.activate();
   ({ host, sessions, keys, prepare } = api);
-  Object.assign(TESTS, require('./host_view.cjs')(api, HELP));
+  for (const file of ['./host_view.cjs', './host_cases.cjs']) Object.assign(TESTS, require(file)(api, HELP));
   await ready();
   let failed = 0;
   for (const [name, test] of Object.entries(TESTS)) {

@@ -6,7 +6,7 @@ const { existsSync, mkdirSync, readFileSync, writeFileSync } = require('node:fs'
 const { join } = require('node:path');
 const vscode = require('vscode');
 
-module.exports = ({ host, sessions, server, facts, commands, suggestions }, { model, until, question, option, items, send, edit, folder, ready, SCRIPTS }) => {
+module.exports = ({ host, sessions, server, facts, commands, suggestions }, { model, until, question, option, items, send, edit, folder, ready, answered, SCRIPTS }) => {
   const file = (name) => vscode.Uri.joinPath(folder(), name);
   const text = async (uri) => (await vscode.workspace.openTextDocument(uri)).getText();
   const settings = () => vscode.workspace.getConfiguration('agentHost');
@@ -16,17 +16,6 @@ module.exports = ({ host, sessions, server, facts, commands, suggestions }, { mo
     const document = await vscode.workspace.openTextDocument(file(name));
     await vscode.window.showTextDocument(document);
     return document;
-  }
-
-  /** While `act` runs, these functions of the editor's windows are others: answers without a mouse. */
-  async function answered(others, act) {
-    const real = Object.fromEntries(Object.keys(others).map((name) => [name, vscode.window[name]]));
-    Object.assign(vscode.window, others);
-    try {
-      return await act();
-    } finally {
-      Object.assign(vscode.window, real);
-    }
   }
 
   const TESTS = {

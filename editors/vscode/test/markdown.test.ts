@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse, safeLink, stableCut, type Block, type Inline } from '../src/core/markdown.ts';
 import { plain } from '../src/core/plain.ts';
+import { spoken } from '../src/core/spoken.ts';
 
 function inlines(blocks: Block[]): Inline[] {
   return blocks.flatMap((block): Inline[] => {
@@ -114,4 +115,8 @@ test('a growing text is cut only where its meaning is settled', () => {
   const pieces = [...cuts].sort((a, b) => a - b).map((at, index, all) => whole.slice(at, all[index + 1] ?? whole.length));
   assert.deepEqual(pieces.flatMap((piece) => parse(piece)), parse(whole));
   assert.ok(pieces.length >= 4);
+});
+
+test('a dialog, which shows no Markdown, is given its words; a command stays as it is', () => {
+  assert.equal(spoken('```bash\nls **/*.py `x`\n```\n\nAsked because \\*it\\* runs.\n\n- no sandbox\n- with **network**'), 'ls **/*.py `x`\n\nAsked because *it* runs.\n\n• no sandbox\n• with network');
 });

@@ -70,12 +70,13 @@ test('the page', { timeout: 120_000 }, async (context) => {
 
   await context.test('a long output and a long code block are whole, and shown to their end', async () => {
     await page.show();
-    const lines = Array.from({ length: 3000 }, (_, at) => `line ${at} — ${'x'.repeat(at % 90)}\n`);
+    const lines = Array.from({ length: 35_000 }, (_, at) => `line ${at} — ${'x'.repeat(at % 90)}\n`);
     await page.steps(call('c1'));
-    for (let at = 0; at < lines.length; at += 300) await page.steps({ kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: lines.slice(at, at + 300).join('').slice(0, -1) }, { kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: '\n' });
+    for (let at = 0; at < lines.length; at += 700) await page.steps({ kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: lines.slice(at, at + 700).join('').slice(0, -1) }, { kind: 'toolOutput', callId: 'c1', stream: 'stdout', text: '\n' });
     const output = page.locator('.output');
     const shown = await output.evaluate((each) => each.textContent);
     assert.ok(lines.join('').endsWith(shown.slice(shown.indexOf('\n') + 1)) && shown.length > 60_000, 'the end of it, and nothing twice');
+    assert.ok(shown.length < 200_000 && await output.locator('*').count() < 100, `${shown.length} characters are in the page`);
     assert.match(shown, /^… \d+ characters before this are not shown\n/);
     assert.ok(await output.evaluate(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 4));
     await page.steps(text('```\n'));

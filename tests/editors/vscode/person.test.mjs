@@ -63,6 +63,8 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     await prompt.press('Enter');
     const card = view.locator('.question');
     await card.waitFor();
+    assert.equal(await card.locator('h2').innerText(), 'coder wants to change tidy.py');
+    assert.equal(await card.locator('.markdown').innerText(), 'Asked because it changes a file.');
     assert.equal(await card.locator('.diff .add').textContent(), "+name = 'agent'\n");
     assert.equal(await card.locator('.diff .delete').textContent(), "-name = 'disk'\n");
     assert.match(await view.locator('.prompt .bubble').innerText(), /^tidy @tidy\.py/);

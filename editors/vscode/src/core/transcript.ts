@@ -7,6 +7,8 @@ export type ToolStatus = 'requested' | 'running' | 'asking' | 'ok' | 'denied' | 
 
 export interface QuestionItem {
   title: string;
+  /** The title without what `detail` and `diff` tell. */
+  wish: string;
   detail: string;
   options: OptionWire[];
   diff: string | null;
@@ -286,7 +288,7 @@ export class Transcript {
     const item = known ?? this.#add(ask.runId, tool(ask.callId, 'question', ask.title, 'medium', {}));
     if (item.kind !== 'tool') return;
     item.status = 'asking';
-    item.question = { ...question(ask.title, ask.detail, ask.options), diff: ask.diff ?? null, parts: ask.parts ?? [], allowsReason: ask.allowsReason, open: true };
+    item.question = { ...question(ask.title, ask.detail, ask.options), wish: ask.wish ?? ask.title, diff: ask.diff ?? null, parts: ask.parts ?? [], allowsReason: ask.allowsReason, open: true };
     this.#changed.add(item.id);
   }
 
@@ -321,7 +323,7 @@ function tool(callId: string, name: string, title: string, risk: ToolItem['risk'
 }
 
 function question(title: string, detail: string, options: OptionWire[]): QuestionItem {
-  return { title, detail, options, diff: null, parts: [], allowsReason: false, open: false, answer: null };
+  return { title, wish: title, detail, options, diff: null, parts: [], allowsReason: false, open: false, answer: null };
 }
 
 function edited(item: ToolItem, uri: string, diff: string, state: EditItem['state']): void {

@@ -10,10 +10,7 @@ import { MarkdownStream } from './stream.ts';
 
 export function questionElement(item: ToolItem & Item, question: QuestionItem, around: Surroundings): HTMLElement {
   const card = el('section', `question risk-${item.risk}`, { role: 'group', 'aria-label': `Question: ${plain(question.title)}` });
-  // The command itself stands below, whole.
-  const wish = item.name === 'question' ? question.title : toolIcon(item.name) === 'terminal' && question.detail ? 'Run this command?' : item.title;
-  const said = `${item.by ? `${item.by}: ` : ''}${wish}`;
-  card.append(el('h2', '', {}, icon(toolIcon(item.name)), el('span', '', {}, plain(around.shortened(said)))));
+  card.append(el('h2', '', {}, icon(toolIcon(item.name)), el('span', '', {}, plain(around.shortened(question.wish)))));
   const body = el('div', 'question-body', { tabindex: '0', role: 'region', 'aria-label': 'What is asked' });
   if (question.detail) {
     const detail = new MarkdownStream(around);

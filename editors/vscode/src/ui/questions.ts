@@ -1,6 +1,7 @@
 // Puts a question to the person where the transcript can't: as a notification or a dialog, while it is out of sight.
 
 import * as vscode from 'vscode';
+import { spoken } from '../core/spoken.ts';
 import type { Session, OpenQuestion } from '../host/session.ts';
 import type { Sessions } from '../host/sessions.ts';
 import type { TranscriptView } from './view.ts';
@@ -48,7 +49,7 @@ export class Questions implements vscode.Disposable {
     ];
     if (allowsReason && options.some(({ kind }) => kind === 'deny')) choices.push({ title: 'Deny, saying why…', reasons: true });
     const chosen = how === 'modal'
-      ? await vscode.window.showWarningMessage(title, { modal: true, detail }, ...choices)
+      ? await vscode.window.showWarningMessage(title, { modal: true, detail: spoken(detail) }, ...choices)
       : await vscode.window.showWarningMessage(title, ...choices);
     await this.#chosen(session, question, chosen);
   }
