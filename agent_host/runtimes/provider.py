@@ -61,6 +61,9 @@ class Emit(Protocol):
     def reasoning(self, text: str) -> None:
         """More of the visible thinking."""
 
+    def unsaid(self) -> None:
+        """What was said so far was no part of the answer, but thinking."""
+
     def usage(self, usage: Usage) -> None:
         """What this call has used as far as is known by now; replaces what was told before."""
 

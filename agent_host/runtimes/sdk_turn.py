@@ -159,6 +159,12 @@ class Draft:
         if text and not self.quiet:
             self._sink.reasoning(text)
 
+    def unsaid(self) -> None:
+        """What was said was thinking: it is void, and will be told as such."""
+        self._pieces.clear()
+        if not self.quiet:
+            self._sink.retry("what it said so far was thinking", 0.0)
+
     def usage(self, usage: Usage) -> None:
         """What was used as far as is known by now."""
         self.used = usage

@@ -111,6 +111,41 @@ async def test_an_answer_without_usage_counts_as_a_request_of_unknown_price() ->
     assert (used.requests, used.input_tokens, used.cost_usd) == (1, 0, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("D681PevKs", True),
+        ("functions.fs_read:0", True),
+        ("call 1 é", True),
+        ("", False),
+        (None, False),
+    ],
+)
+async def test_a_call_has_the_id_that_its_server_gave_it_or_one_that_all_take(
+    given: str | None, kept: bool
+) -> None:
+    calls = [piece(READ, "fs_read", id=given, index=None), piece(LIST, "fs_list", id="other")]
+    async with ChatVendor(turn(delta(tool_calls=calls)), Turn("Done.")) as server:
+        result, _ = await run(server)
+    assert server.refused == []
+    assert result.output == "Done."
+    *_, said, one, other = server.bodies[1]["messages"]
+    sent = [call["id"] for call in said["tool_calls"]]
+    assert [one["tool_call_id"], other["tool_call_id"]] == sent
+    assert (sent[0] == given, sent[1]) == (kept, "other")
+    assert [one["content"], other["content"]] == ["fs_read of a", "fs_list of b"]
+
+
+async def test_an_id_that_a_server_gives_again_in_a_later_turn_is_no_riddle() -> None:
+    again = [turn(delta(tool_calls=[piece(READ, "fs_read", id="call_0")]))] * 3
+    gate = Gate()
+    async with ChatVendor(*again, Turn("Done.")) as server:
+        result, sink = await run(server, gate=gate)
+    assert (server.refused, result.output) == ([], "Done.")
+    assert len({call.call_id for call in gate.calls}) == 3
+    assert len([item for item in sink.memory if "output" in item]) == 3
+
+
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 async def test_thinking_goes_back_where_it_came_from(field: str) -> None:
     chunks = (delta(**{field: "Hm."}), delta(tool_calls=[piece(READ, "fs_read", id="c")]))
@@ -120,6 +155,30 @@ async def test_thinking_goes_back_where_it_came_from(field: str) -> None:
     assert (result.output, sink.thought) == ("Done.", "Hm.")
     (said,) = [m for m in server.bodies[1]["messages"] if m["role"] == "assistant"]
     assert said[field] == "Hm."
+
+
+THOUGHT = "<think>\nHm.\n</think>\n\n"
+INLINE = {
+    "marked": (THOUGHT, f"{THOUGHT}Hi.", 0),
+    "the first mark in the prompt": ("\nHm.\n</think>\n\n", "\nHm.\n</think>\n\nHi.", 1),
+}
+
+
+@pytest.mark.parametrize("how", INLINE)
+async def test_thinking_within_the_text_is_no_answer_and_goes_back_as_it_came(how: str) -> None:
+    back, whole, voided = INLINE[how]
+    call = delta(tool_calls=[piece(READ, "fs_read", id="c")])
+    chunks = [delta(content=each) for each in whole]
+    async with ChatVendor(turn(*chunks, call), turn(*chunks, delta("stop"))) as server:
+        result, sink = await run(server)
+        assert (result.output, result.status) == ("Hi.", "completed")
+        assert "Hm." in sink.thought
+        assert [wait for _, wait in sink.retries] == [0.0] * voided * 2
+        await run(server, "And on.", history=tuple(sink.memory))
+    assert server.refused == []
+    (said,) = [m for m in server.bodies[1]["messages"] if m["role"] == "assistant"]
+    assert said["content"] == f"{back}Hi."
+    assert "Hm." not in json.dumps(server.bodies[2])
 
 
 async def test_an_answer_that_is_not_streamed_is_taken() -> None:

@@ -1,6 +1,7 @@
 """Chat completions as local servers speak them, and their rules for roles and tool calls."""
 
 import json
+import re
 from typing import Any
 
 from tests.vendors.server import Frames, Refused, VendorServer, halves, need, only
@@ -19,6 +20,8 @@ class ChatVendor(VendorServer):
         super().__init__(*turns)
         self.thought: dict[str, str] = {}
         """What was thought before each call, by the call's id."""
+        self.ids: set[str] = set()
+        """All that it has sent."""
         self._made = 0
 
     @property
@@ -27,6 +30,7 @@ class ChatVendor(VendorServer):
 
     def encode(self, data: Any) -> bytes:
         text = data if isinstance(data, str) else json.dumps(data)
+        self.ids |= {json.loads(each) for each in re.findall(r'"id": ("[^"]+")', text)}
         return f"data: {text}\n\n".encode()
 
     # ---- the stream
@@ -99,6 +103,9 @@ class ChatVendor(VendorServer):
                 for call in calls:
                     arguments = json.loads(call["function"]["arguments"])
                     need(isinstance(arguments, dict), f"{where}: arguments are no object")
+                    # Its own, in whatever form they are, or what the strictest server takes.
+                    good = call["id"] in self.ids or re.fullmatch("[A-Za-z0-9]{9}", call["id"])
+                    need(good, f"{where}: Tool call id {call['id']!r} must be 9 letters or digits")
                 waiting = [call["id"] for call in calls]
             before = role
         need(not waiting, f"tool calls {waiting} have no result")

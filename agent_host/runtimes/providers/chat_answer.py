@@ -12,6 +12,7 @@ from agent_host.core.model import JsonObject, Usage
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import AgentSaid, Called, Item, Opaque, Reasoned
 from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk
+from agent_host.runtimes.providers.inline_thoughts import InlineThoughts, Marks
 from agent_host.runtimes.providers.openai_errors import trouble_of_event
 from agent_host.runtimes.server_events import DONE, entries, inner, number, text
 from agent_host.runtimes.trouble import Vendor, trouble_of_stream
@@ -37,7 +38,8 @@ class ChatAnswer:
         self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
         self._said: list[str] = []
         self._thought: list[str] = []
-        self._thought_in = ""
+        self._thought_in: JsonObject = {}
+        self._inline = InlineThoughts(self)
         self._calls: list[_Call] = []
         self._ended: str | None = None
 
@@ -57,6 +59,7 @@ class ChatAnswer:
 
     def answer(self) -> ModelAnswer:
         """The whole of it. Raises Trouble for an answer that was cut off."""
+        self._inline.end()
         ended, calls = self._ended, [call for call in self._calls if call.is_one]
         if ended is None:
             raise trouble_of_stream(CHAT, "its end is missing")
@@ -66,11 +69,12 @@ class ChatAnswer:
             raise trouble_of_stream(CHAT, "the call that it announced is missing")
         items: list[Item] = []
         if self._thought:
-            opaque = Opaque(self._ask.model, {"field": self._thought_in})
-            items.append(Reasoned("".join(self._thought), opaque))
+            items.append(
+                Reasoned("".join(self._thought), Opaque(self._ask.model, self._thought_in))
+            )
         if self._said:
             items.append(AgentSaid("".join(self._said)))
-        items += [Called(self._ids.take(c.id), c.name, c.arguments()) for c in calls]
+        items += self._called(calls)
         finish: Finish = "stop"
         if ended in _LENGTH:
             finish = "length"
@@ -78,27 +82,50 @@ class ChatAnswer:
             finish = "refused"
         return ModelAnswer(tuple(items), finish)
 
+    def _called(self, calls: "list[_Call]") -> list[Called]:
+        """The server's own ids are kept where they tell the calls apart: some want them back."""
+        given = [call.id for call in calls]
+        own = [
+            Opaque(self._ask.model, {"id": call.id}) if given.count(call.id) == 1 else None
+            for call in calls
+        ]
+        return [
+            Called(
+                self._ids.take(call.id), call.name, call.arguments(), opaque if call.id else None
+            )
+            for call, opaque in zip(calls, own, strict=True)
+        ]
+
     def _delta(self, delta: JsonObject) -> None:
         for name in THOUGHTS:
             if thought := text(delta, name):
-                self._think(thought, name)
+                self._think(thought, {"field": name})
                 break
-        said = delta.get("content")
-        if isinstance(said, str):
-            self._say(said)
+        self._inline.take(text(delta, "content"))
         for part in entries(delta, "content"):
-            self._say(text(part, "text"))
+            self._inline.take(text(part, "text"))
             for piece in entries(part, "thinking"):
-                self._think(text(piece, "text"), "")
+                self._think(text(piece, "text"), {})
         for piece in entries(delta, "tool_calls"):
             self._call(piece)
 
-    def _say(self, said: str) -> None:
-        if said:
-            self._said.append(said)
-            self._emit.text(said)
+    def said(self, text: str) -> None:
+        """More of the answer; see Hears."""
+        self._said.append(text)
+        self._emit.text(text)
 
-    def _think(self, thought: str, where: str) -> None:
+    def thought(self, text: str, marks: Marks) -> None:
+        """More of what was thought within the text; see Hears."""
+        self._think(text, {"marks": [marks.begin, marks.end]})
+
+    def unsaid(self, marks: Marks) -> None:
+        """All of the text was thought; see Hears."""
+        self._emit.unsaid()
+        before = "".join(self._said)
+        self._said.clear()
+        self.thought(before, marks)
+
+    def _think(self, thought: str, where: JsonObject) -> None:
         self._thought.append(thought)
         self._thought_in = where
         self._emit.reasoning(thought)

@@ -4,6 +4,7 @@ Servers of this kind differ; what only some of them know is not asked for twice.
 Not here: finding servers; the address is passed in.
 """
 
+import hashlib
 import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
@@ -99,6 +100,7 @@ def messages(instructions: str, items: tuple[Item, ...]) -> "list[ChatCompletion
     the result of a call without it.
     """
     out: list[dict[str, object]] = []
+    ids: dict[str, str] = {}
     last = max((n for n, item in enumerate(items) if isinstance(item, UserSaid)), default=0)
     items = tuple(i for n, i in enumerate(items) if n > last or not isinstance(i, Reasoned))
     if instructions.strip():
@@ -116,15 +118,14 @@ def messages(instructions: str, items: tuple[Item, ...]) -> "list[ChatCompletion
                 message = _assistant(out)
                 message["content"] = f"{message.get('content') or ''}{text}"
             case Called(call_id, name):
+                ids[call_id] = _sent_id(item)
                 call = {"name": name, "arguments": json.dumps(item.decoded())}
                 calls = cast("list[JsonObject]", _assistant(out).setdefault("tool_calls", []))
-                calls.append({"id": call_id, "type": "function", "function": call})
+                calls.append({"id": ids[call_id], "type": "function", "function": call})
             case Returned(call_id, output):
-                out.append({"role": "tool", "tool_call_id": call_id, "content": output})
+                out.append({"role": "tool", "tool_call_id": ids[call_id], "content": output})
             case Reasoned(text, opaque):
-                where = opaque.data.get("field") if opaque else None
-                if where in THOUGHTS:
-                    _assistant(out)[str(where)] = text
+                _assistant(out).update(_thought(text, opaque.data if opaque else {}))
     return cast("list[ChatCompletionMessageParam]", [_flat(message) for message in out])
 
 
@@ -133,6 +134,27 @@ def _assistant(out: list[dict[str, object]]) -> dict[str, object]:
     if not out or out[-1]["role"] != "assistant":
         out.append({"role": "assistant", "content": None})
     return out[-1]
+
+
+def _thought(text: str, where: JsonObject) -> JsonObject:
+    """The field that it came in, or the text between its marks."""
+    if where.get("field") in THOUGHTS:
+        return {str(where["field"]): text}
+    match where.get("marks"):
+        case [str(begin), str(end)]:
+            return {"content": f"{begin}{text}{end}\n\n"}
+        case _:
+            return {}
+
+
+def _sent_id(call: Called) -> str:
+    """The server's own id of a call; else one in the only form that all of them take: nine letters
+    or digits.
+    """
+    own = call.opaque.data.get("id") if call.opaque else None
+    if isinstance(own, str):
+        return own
+    return hashlib.sha256(call.call_id.encode()).hexdigest()[:9]
 
 
 def _flat(message: dict[str, object]) -> dict[str, object]:
