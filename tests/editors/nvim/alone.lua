@@ -2,18 +2,10 @@
 -- that are put to its handlers as the client would put them.
 local stage = dofile(arg[2])
 local config, say = stage.config, stage.say
-local HANDLERS = require('agent_host.handlers').table()
+local HANDLERS, tell = stage.handlers(), stage.tell
 local deltas, session = require('agent_host.deltas'), require('agent_host.session')
 local question = require('agent_host.question')
 require('agent_host').setup({ cmd = { '/nowhere/agent-host' } })
-
-local seq = 0
-local function tell(delta, opts)
-  seq = seq + 1
-  local origin = { kind = 'agent', role = 'coder', model = 'm', path = { 'coder' } }
-  local params = { sessionId = 's', runId = 'r', seq = seq, origin = origin, delta = delta }
-  HANDLERS['agent/delta'](nil, vim.tbl_extend('force', params, opts or {}))
-end
 
 local function shown()
   deltas.flush()

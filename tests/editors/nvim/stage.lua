@@ -17,6 +17,19 @@ function stage.say(name, value) stage.seen[name] = value end
 
 function stage.text(buffer) return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') end
 
+---What the host's requests and notifications call.
+function stage.handlers() return require('agent_host.handlers').table() end
+
+local seq = 0
+
+---Have the plugin told a delta, as its host would.
+function stage.tell(delta, more)
+  seq = seq + 1
+  local origin = { kind = 'agent', role = 'coder', model = 'm', path = { 'coder' } }
+  local params = { sessionId = 's', runId = 'r', seq = seq, origin = origin, delta = delta }
+  stage.handlers()['agent/delta'](nil, vim.tbl_extend('force', params, more or {}))
+end
+
 ---Wait until something is true; `what` is said if it never is.
 function stage.wait(what, is_true)
   if vim.wait(20000, is_true, 10) then return end

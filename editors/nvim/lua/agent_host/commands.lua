@@ -1,6 +1,7 @@
 -- :AgentHost and its subcommands.
 local client = require('agent_host.client')
 local panel = require('agent_host.panel')
+local places = require('agent_host.places')
 local question = require('agent_host.question')
 local scratch = require('agent_host.scratch')
 local session = require('agent_host.session')
@@ -253,7 +254,20 @@ commands.diff = {
     for _, each in ipairs(diff.omitted) do
       table.insert(lines, text.line(('# %s: %s'):format(vim.uri_to_fname(each.uri), each.reason), 1000))
     end
-    scratch.show('diff', lines, { filetype = 'diff' })
+    scratch.show('diff', lines, { filetype = 'diff', places = (places.of_diff(current().root, lines)) })
+  end,
+}
+commands.changes = {
+  about = 'the places that the last run changed, in the quickfix list',
+  run = function()
+    local diff = current().diff
+    if not diff then return session.inform('no run of this session has changed anything') end
+    local _, changes = places.of_diff(current().root, vim.split(diff.text, '\n', { plain = true }))
+    for _, each in ipairs(diff.omitted) do
+      table.insert(changes, { filename = vim.uri_to_fname(each.uri), lnum = 1, text = text.line(each.reason) })
+    end
+    vim.fn.setqflist({}, ' ', { title = 'changes of ' .. current().title, items = changes })
+    vim.cmd('botright copen')
   end,
 }
 commands.log = {
@@ -277,6 +291,7 @@ commands.restart = {
   end,
 }
 commands.quit = { about = 'end the host', run = function() client.stop(current().root) end }
+commands.help = { about = ':help agent-host', run = function() require('agent_host.reading').help() end }
 commands.health = { about = ':checkhealth agent_host', run = function() vim.cmd('checkhealth agent_host') end }
 
 M.commands = commands

@@ -33,7 +33,7 @@ local PLAIN = { number = false, relativenumber = false, signcolumn = 'no', spell
 local function dress_transcript(window)
   vim.w[window].agent_host_part = 'transcript'
   set(window, PLAIN)
-  set(window, { breakindent = true, conceallevel = 0, cursorline = false, foldcolumn = '0', winfixwidth = true })
+  set(window, { breakindent = true, conceallevel = 0, cursorline = false, foldcolumn = '0', winfixwidth = true, winhighlight = 'Folded:Normal' })
   if config.get().transcript.fold then
     local expression = "v:lua.require'agent_host.transcript'.fold_level(v:lnum)"
     set(window, { foldmethod = 'expr', foldexpr = expression, foldlevel = 0, foldminlines = 0, fillchars = 'fold: ', foldenable = true, foldtext = "v:lua.require'agent_host.panel'.fold_text()" })
@@ -116,10 +116,12 @@ function M.winbar()
   local words = { '%#AgentHostNote#' .. text.in_statusline(session.role_now or session.role or 'agent') }
   local model = session.model or session.model_now
   if model then table.insert(words, text.in_statusline(model)) end
-  local usage = text.usage(session.usage)
-  if usage ~= '' then table.insert(words, text.in_statusline(usage)) end
+  for _, each in ipairs({ text.fullness(session.usage), text.usage(session.usage) }) do
+    if each ~= '' then table.insert(words, text.in_statusline(each)) end
+  end
   if #session.pending > 0 then table.insert(words, #session.pending .. ' waiting') end
-  local hint = state == 'idle' and (keys.send.i .. ' sends') or (keys.stop.n .. ' stops')
+  local sends = vim.api.nvim_get_mode().mode:sub(1, 1) == 'i' and keys.send.i or keys.send.n
+  local hint = state == 'idle' and (sends .. ' sends') or (keys.stop.n .. ' stops')
   local groups = { working = 'AgentHostRunning', asking = 'AgentHostAsking', stopping = 'AgentHostAsking' }
   local mark = state == 'idle' and '' or session.transcript:frame_now() .. ' '
   local head = ('%%#%s# %s%s '):format(groups[state] or 'AgentHostNote', mark, state)

@@ -28,6 +28,7 @@ function M.send(session, when)
   session.older, session.draft = nil, nil
   local context = vim.list_extend(session.context or {}, require('agent_host.complete').mentioned(session.root, prompt))
   session.context = nil
+  if vim.fn.pumvisible() == 1 then vim.fn.complete(vim.fn.col('.'), {}) end
   fill(session.prompt, '')
   session:send(prompt, { when = when, context = context })
 end
@@ -96,6 +97,7 @@ local function map(session, buffer)
   set(keys.unsteer, function() M.unsteer(session) end)
   set(keys.stop, function() session:stop() end)
   vim.keymap.set('n', keys.stop.n, function() session:stop() end, { buffer = session.transcript.buffer, silent = true })
+  require('agent_host.reading').map(session)
 end
 
 ---The prompt buffer of a session, made when it is wanted first.
@@ -105,10 +107,12 @@ function M.buffer(session)
   session.prompt = buffer
   vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = 'nofile', 'hide', false
   vim.bo[buffer].modeline, vim.bo[buffer].filetype = false, 'agenthost-prompt'
-  vim.bo[buffer].completefunc = "v:lua.require'agent_host.complete'.func"
+  local completing = "v:lua.require'agent_host.complete'.func"
+  vim.bo[buffer].completefunc, vim.bo[buffer].omnifunc = completing, completing
   vim.b[buffer].agent_host_session = session.transcript.buffer
   vim.b[session.transcript.buffer].agent_host_session = session.transcript.buffer
   map(session, buffer)
+  session:call(session.title)
   vim.api.nvim_create_autocmd('TextChangedI', {
     buffer = buffer,
     callback = function() require('agent_host.complete').trigger(session) end,

@@ -69,6 +69,7 @@ end
 ---Ask for a reason, then deny; without one the question stays.
 function M.deny_with_reason(question)
   vim.ui.input({ prompt = 'Denied. Tell the agent why: ' }, function(reason)
+    vim.api.nvim_echo({ { '' } }, false, {}) -- what was typed would stay below
     if not reason or vim.trim(reason) == '' then return end
     vim.schedule(function() M.deny(question, reason) end)
   end)

@@ -57,10 +57,10 @@ end
 
 local function hints(question)
   local keys = config.get().keys
-  local words = { '1-' .. #question.params.options .. ' or <CR> chooses', keys.allow .. ' allow', keys.deny .. ' deny' }
-  if question.params.allowsReason then table.insert(words, keys.reason .. ' deny, and say why') end
-  table.insert(words, keys.stop_run .. ' stop the run')
-  if question.params.parts then table.insert(words, keys.part .. ' takes a part in or out') end
+  local words = { '1-' .. #question.params.options .. ' chooses', keys.allow .. ' allow', keys.deny .. ' deny' }
+  if question.params.allowsReason then table.insert(words, keys.reason .. ' deny, say why') end
+  table.insert(words, keys.stop_run .. ' stop')
+  if question.params.parts then table.insert(words, keys.part .. ' part') end
   return ' ' .. table.concat(words, ' · ') .. ' '
 end
 

@@ -111,14 +111,14 @@ function Render:_title(title)
 end
 
 ---Arguments as lines, without what the title says already.
-local function arguments(delta)
-  local lines = {}
+function Render:_arguments(delta)
+  local lines, title = {}, self:_title(delta.title)
   local names = vim.tbl_keys(delta.arguments)
   table.sort(names)
   for _, name in ipairs(names) do
     local value = delta.arguments[name]
     local shown = type(value) == 'string' and value or vim.json.encode(value)
-    local told = type(value) == 'string' and delta.title:find(value, 1, true)
+    local told = type(value) == 'string' and title:find(self:_title((value:gsub('^file://', ''))), 1, true)
     for index, line in ipairs(told and {} or text.lines(shown)) do
       table.insert(lines, (index == 1 and text.line(name) .. ': ' or '  ') .. line)
     end
@@ -140,7 +140,7 @@ function kinds.toolCall(self, delta, params)
   tool.last = self.to:mark(row)
   self.tools[delta.callId] = tool
   self:_state(tool, '…', 'AgentHostRunning')
-  self:_body(tool, arguments(delta), { fold = true })
+  self:_body(tool, self:_arguments(delta), { fold = true })
   self.answer = nil
 end
 
@@ -214,7 +214,12 @@ function kinds.toolResult(self, delta)
   tool.tail, tool.left_out, tool.over = {}, 0, true
   local first = vim.trim(delta.summary):match('^[^\n]*') or ''
   local words = MARKS[delta.status] .. (delta.status == 'ok' and '' or ' ' .. delta.status)
-  if first ~= '' then words = words .. ' · ' .. text.line(self:_title(first), 80) end
+  if delta.status == 'denied' then
+    -- Why may be a person's own words: shown whole.
+    self:_body(tool, text.lines((vim.trim(delta.summary):gsub('^Denied: ', ''))), { group = GROUPS.denied })
+  elseif first ~= '' then
+    words = words .. ' · ' .. text.line(self:_title(first), 80)
+  end
   self:_state(tool, words, GROUPS[delta.status])
   if delta.status == 'failed' and vim.trim(delta.summary) ~= first then
     self:_body(tool, text.lines(vim.trim(delta.summary)), { group = 'AgentHostFailed', fold = true })
@@ -283,7 +288,7 @@ function kinds.omitted(self, delta) self:note(('… %d bytes of %s left out'):fo
 function kinds.diff(self, delta)
   local _, files = ('\n' .. delta.text):gsub('\n%+%+%+ ', '')
   files = files + #delta.omitted
-  self:note(('Δ %d file%s changed · :AgentHost diff'):format(files, files == 1 and '' or 's'))
+  self:note(('Δ %d file%s changed · :AgentHost diff, changes, revert'):format(files, files == 1 and '' or 's'))
 end
 
 function kinds.compacted(self, delta)

@@ -31,8 +31,24 @@ function M.show(target, list, runs)
   target.render:show(part)
 end
 
+local OUTCOMES = { made = 'it was made', notMade = 'it was not made', unknown = 'look at it' }
+
+---What was not finished when a host died, for the person to know.
+---@param page table the first answer of agent/session/load
+local function unfinished(target, page)
+  target.transcript:change(function()
+    for _, each in ipairs(page.leftOpen or {}) do
+      target.render:note('? left open, and put again by the next run: ' .. each.title, 'AgentHostAsking')
+    end
+    for _, each in ipairs(page.cutShort or {}) do
+      local words = '■ cut short: %s of %s; %s'
+      target.render:note(words:format(each.kind, vim.uri_to_fname(each.uri), OUTCOMES[each.outcome]), 'AgentHostAsking')
+    end
+  end)
+end
+
 ---All of it is shown: a run that still goes on is ours to stop, one that was cut off says so.
-function M.over(target, runs)
+function M.over(target, runs, page)
   local last = target.last_run and runs[target.last_run]
   if not last then return end
   if last.status == 'running' then
@@ -40,6 +56,7 @@ function M.over(target, runs)
   elseif last.status == 'interrupted' then
     target.transcript:change(function() target.render:note('■ interrupted: the host ended in the middle of it') end)
   end
+  unfinished(target, page)
   spinner.update(target)
   session.changed(target)
 end

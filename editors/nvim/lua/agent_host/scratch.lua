@@ -1,5 +1,8 @@
 -- Windows with lines to read: one for each name, used again when the same is shown anew. Their lines
 -- may lead to places in files.
+local names = require('agent_host.names')
+local places = require('agent_host.places')
+
 local M = {}
 
 local function window_named(name)
@@ -22,16 +25,6 @@ local function open(name)
   return buffer
 end
 
----Go to where a line leads, in a window of the person's own.
-local function follow(places)
-  local place = places[vim.api.nvim_win_get_cursor(0)[1]]
-  if not place or vim.fn.filereadable(place.path) == 0 then return end
-  vim.cmd.wincmd('p')
-  if vim.bo.buftype ~= '' then vim.cmd('aboveleft new') end
-  vim.cmd.edit(vim.fn.fnameescape(place.path))
-  pcall(vim.api.nvim_win_set_cursor, 0, { place.line or 1, 0 })
-end
-
 ---Show lines; q closes them, <CR> goes to the place of a line that has one.
 ---@param name string what is shown: its window is used again
 ---@param lines string[]
@@ -40,6 +33,7 @@ function M.show(name, lines, opts)
   opts = opts or {}
   local buffer = open(name)
   vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].modeline = 'nofile', 'wipe', false
+  names.set(buffer, 'agent ' .. name)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable, vim.bo[buffer].filetype = false, opts.filetype or ''
   local space = vim.api.nvim_create_namespace('agent_host_scratch')
@@ -48,7 +42,7 @@ function M.show(name, lines, opts)
   end
   vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, nowait = true, silent = true })
   if opts.places then
-    vim.keymap.set('n', '<CR>', function() follow(opts.places) end, { buffer = buffer, silent = true })
+    vim.keymap.set('n', '<CR>', function() places.open(opts.places[vim.api.nvim_win_get_cursor(0)[1]]) end, { buffer = buffer, silent = true })
   end
 end
 

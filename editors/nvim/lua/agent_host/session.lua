@@ -2,6 +2,7 @@
 -- (deltas.lua), windows (panel.lua), kept sessions (sessions.lua), questions (question.lua).
 local client = require('agent_host.client')
 local config = require('agent_host.config')
+local names = require('agent_host.names')
 local render = require('agent_host.render')
 local spinner = require('agent_host.spinner')
 local text = require('agent_host.text')
@@ -9,33 +10,40 @@ local transcript = require('agent_host.transcript')
 
 local M = {}
 
+local NEW = 'new session'
+
 local Session = {}
 Session.__index = Session
 
 local all = {} -- every session that is shown, oldest first
 local by_run = {} -- run id -> session
 local current = nil
-local counter = 0
 
 -- ---- the sessions
 
 ---@param root string
 function M.new(root)
-  counter = counter + 1
   local self = setmetatable({
     root = root,
-    title = 'new session',
     pending = {},
     prompts = {},
     log = {},
     role = config.get().role,
     model = config.get().model,
   }, Session)
-  self.transcript = transcript.new(('agent-host://%d'):format(counter))
+  self.transcript = transcript.new()
+  self:call(NEW)
   self.render = render.new(self.transcript, root)
   table.insert(all, self)
   current = self
   return self
+end
+
+---Give a session a title, here only; its buffers are named by it.
+function Session:call(title)
+  self.title = title
+  names.set(self.transcript.buffer, 'agent: ' .. title)
+  if self.prompt and vim.api.nvim_buf_is_valid(self.prompt) then names.set(self.prompt, 'prompt: ' .. title) end
 end
 
 ---The session whose transcript or prompt is in the current buffer.
@@ -136,7 +144,7 @@ end
 function Session:_run(prompt, opts)
   local run_id = new_run_id()
   by_run[run_id], self.run, self.last_run, self.problem = self, run_id, run_id, nil
-  if self.title == 'new session' then self.title = text.line(prompt, 60) end
+  if self.title == NEW then self:call(text.line(prompt, 60)) end
   self.transcript:change(function() self.render:user(prompt) end)
   local params = {
     prompt = prompt,
@@ -162,6 +170,7 @@ function Session:_work(method, params)
     local untold = params.runId and self.run == params.runId or not params.runId and self.last_run == before
     if problem and untold then self:run_over(problem) end
     self:_go_on(problem)
+    changed(self)
   end)
   changed(self)
 end

@@ -57,7 +57,7 @@ local function tell_again(target, pages)
     end
     replay.show(target, answer.deltas, runs)
   end
-  replay.over(target, runs)
+  replay.over(target, runs, pages[1])
 end
 
 ---Show a kept session and go on with it.
@@ -65,7 +65,8 @@ function M.resume(root, entry)
   local shown = session.by_id(entry.sessionId)
   if shown then return panel.open(shown) end
   local target = session.new(root)
-  target.id, target.title, target.role, target.model = entry.sessionId, entry.title or 'session', nil, nil
+  target.id, target.role, target.model = entry.sessionId, nil, nil
+  target:call(entry.title or 'session')
   local pages = {}
   load(target, nil, pages, function(problem)
     if problem then
@@ -96,7 +97,7 @@ function M.rename(root, entry, title)
     client.request(root, 'agent/session/rename', { sessionId = entry.sessionId, title = new }, function(problem)
       if problem then return session.warn(problem) end
       local shown = session.by_id(entry.sessionId)
-      if shown then shown.title = new end
+      if shown then shown:call(new) end
       session.inform('renamed')
     end)
   end

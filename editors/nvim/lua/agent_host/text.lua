@@ -85,6 +85,15 @@ function M.usage(usage)
   return words
 end
 
+---How full the model's context is, in a few words; '' if it is not known.
+---@param usage table?
+---@return string
+function M.fullness(usage)
+  local window = usage and usage.contextWindow
+  if not window or window == 0 or not usage.contextTokens then return '' end
+  return ('context %d%%'):format(math.floor(100 * usage.contextTokens / window + 0.5))
+end
+
 ---How long ago a time in seconds since the epoch was.
 ---@param seconds number
 ---@return string

@@ -30,11 +30,8 @@ local function new_buffer()
   return buffer
 end
 
----@param title string names the buffer
-function M.new(title)
-  local self = setmetatable({ buffer = new_buffer(), length = 0, fence = nil, frame = 1 }, Transcript)
-  pcall(vim.api.nvim_buf_set_name, self.buffer, title)
-  return self
+function M.new()
+  return setmetatable({ buffer = new_buffer(), length = 0, fence = nil, frame = 1 }, Transcript)
 end
 
 -- ---- writing
@@ -101,7 +98,7 @@ function Transcript:begin(line, opts)
     local last = vim.api.nvim_buf_get_lines(self.buffer, -2, -1, false)[1]
     self.fence = fence_after(self.fence, last)
     if self.fence then table.insert(lines, self.fence) end
-    if not (opts.tight and not self.fence) then table.insert(lines, '') end
+    if self.fence or (last ~= '' and not opts.tight) then table.insert(lines, '') end
   end
   self.fence = nil
   table.insert(lines, line)
