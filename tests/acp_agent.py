@@ -180,6 +180,20 @@ class Agent:
         await self.client.write_text_file(session_id="1", path=path, content="new\n")
         await self.update(helpers.update_tool_call("w", status="completed"))
 
+    async def do_edits(self) -> None:
+        """Asks for two files at once, then has the host write them; then one as it likes."""
+        texts = {str(Path(self.cwd, name)): f"new {name}\n" for name in ("c.txt", "d.txt")}
+        diffs = [helpers.tool_diff_content(path, text, "old\n") for path, text in texts.items()]
+        if await self.ask("e", title="Edit them", kind="edit", content=diffs):
+            for path, text in texts.items():
+                await self.client.write_text_file(session_id="1", path=path, content=text)
+            await self.update(helpers.update_tool_call("e", status="completed"))
+        path = str(Path(self.cwd, "c.txt"))
+        diff = helpers.tool_diff_content(path, "as asked\n", "new c.txt\n")
+        if await self.ask("f", title="Edit it", kind="edit", content=[diff]):
+            await self.client.write_text_file(session_id="1", path=path, content="otherwise\n")
+            await self.update(helpers.update_tool_call("f", status="completed"))
+
     async def do_terminal(self) -> None:
         made = await self.client.create_terminal(
             session_id="1", command="sh", args=["-c", "echo out; exit 3"], cwd=self.cwd

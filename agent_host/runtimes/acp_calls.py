@@ -1,6 +1,7 @@
 """The tool calls of an ACP agent's own: told, judged by the gate before, and watched for acts.
 
-An act is right that was permitted, or was done by our own methods; each counts once.
+An act is right that was permitted, or was done by our own methods; each counts once. What was
+permitted and is done by our methods is not asked about again (the gate knows its permits).
 """
 
 import json
@@ -87,16 +88,13 @@ class Calls:
 
     def runs(self, line: str) -> None:
         """A command is run by us for the agent."""
-        self._ran += 1
-        self._taken_over(lambda call: _command_of(call) == line)
-
-    def writes(self, path: str) -> None:
-        """A file is about to be written by us for the agent."""
-        self._taken_over(lambda call: call.kind == "edit" and path in call.paths)
+        if not self._is_permitted(lambda call: _command_of(call) == line):
+            self._ran += 1
 
     def has_written(self, path: str) -> None:
-        """It was."""
-        self._written.add(path)
+        """A file was written by us for the agent."""
+        if not self._is_permitted(lambda call: call.kind == "edit" and path in call.paths):
+            self._written.add(path)
 
     async def _may(self, call: AgentCall, *, can_allow: bool) -> bool:
         if call.kind == "other" and call.title in self.ours:
@@ -152,14 +150,10 @@ class Calls:
             return
         self._sink.log(self._terms.name, f"{self._terms.name} {told}")
 
-    def _taken_over(self, is_it: Callable[[AgentCall], bool]) -> None:
-        """What it may do itself is done by us instead: the change is the editor's."""
-        for name in tuple(self._permitted):
-            call = self._calls.get(name)
-            if call is not None and is_it(call):
-                self._permitted.discard(name)
-                why = "The agent does not do it itself, but through the host."
-                self._gate.settle(name, ToolResult("failed", why, why))
+    def _is_permitted(self, is_it: Callable[[AgentCall], bool]) -> bool:
+        """Whether it is a part of a call that was permitted, which the agent has us do."""
+        known = (self._calls.get(name) for name in self._permitted)
+        return any(call is not None and is_it(call) for call in known)
 
 
 def _command_of(call: AgentCall) -> object:

@@ -279,7 +279,6 @@ class Talk:
 
     async def _write(self, params: JsonObject) -> JsonObject:
         path = str(params.get("path"))
-        self._calls.writes(path)
         await self._called("fs_write", {"path": path, "text": params.get("content")})
         self._calls.has_written(path)
         return {}

@@ -155,18 +155,29 @@ def _titled(call: AgentCall) -> tuple[str, JsonObject] | None:
 
 
 def _edit(call: AgentCall) -> tuple[str, JsonObject] | None:
-    diffs = _diffs(call)
-    path = _only_path(call) if not diffs else str(diffs[0].get("path", ""))
-    if not path or len({str(diff.get("path")) for diff in diffs}) > 1:
-        return None
+    diffs: dict[str, list[JsonObject]] = {}
+    for diff in _diffs(call):
+        diffs.setdefault(str(diff.get("path", "")), []).append(diff)
     if not diffs:
-        return _edit_by_input(path, call.given)
+        path = _only_path(call)
+        return None if path is None else _edit_by_input(path, call.given)
+    files = [_edit_by_diffs(path, of) for path, of in diffs.items()]
+    known = [each for each in files if each is not None]
+    if "" in diffs or len(known) < len(files):
+        return None
+    if len(known) > 1:
+        return "fs_edit_files", {"files": known}
+    return "fs_write" if "text" in known[0] else "fs_edit", known[0]
+
+
+def _edit_by_diffs(path: str, diffs: list[JsonObject]) -> JsonObject | None:
+    """The change of one file."""
     old, new = diffs[0].get("oldText"), diffs[0].get("newText")
     if not old:
         text_is_whole = len(diffs) == 1 and isinstance(new, str)
-        return ("fs_write", {"path": path, "text": new}) if text_is_whole else None
+        return {"path": path, "text": new} if text_is_whole else None
     edits = [{"old": diff.get("oldText"), "new": diff.get("newText")} for diff in diffs]
-    return "fs_edit", {"path": path, "edits": edits}
+    return {"path": path, "edits": edits}
 
 
 def _edit_by_input(path: str, given: JsonObject) -> tuple[str, JsonObject] | None:

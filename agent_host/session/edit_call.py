@@ -55,7 +55,10 @@ class _FileResult:
 
 
 class EditCall:
-    """The way of one such call; `perform` is called once. `is_over`: all is to end."""
+    """The way of one such call; `perform` is called once. `is_over`: all is to end.
+
+    `was_permitted`: whether the runtime has a permit for exactly this, which is used up by it.
+    """
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class EditCall:
         *,
         judge: Callable[[FileChange], Awaitable[Judged]],
         ask: Ask,
+        was_permitted: Callable[[Change], bool],
         is_over: Callable[[], bool],
     ) -> None:
         self._life = life
@@ -72,6 +76,7 @@ class EditCall:
         self._ledger = ledger
         self._judge = judge
         self._ask = ask
+        self._was_permitted = was_permitted
         self._is_over = is_over
         self._results: dict[str, _FileResult] = {}
         self._left_out: dict[str, str] = {}
@@ -101,7 +106,10 @@ class EditCall:
         wishes = [wish for each in files if (wish := await self._wish(each)) is not None]
         if self._is_over():
             return []
-        asked = [wish for wish in wishes if wish.judged.decision.verdict == "ask"]
+        known = [wish for wish in wishes if self._was_permitted(wish.change)]
+        asked = [
+            wish for wish in wishes if wish.judged.decision.verdict == "ask" and wish not in known
+        ]
         if asked:
             self._life.move("ask")
             wishes = [wish for wish in wishes if wish not in asked]

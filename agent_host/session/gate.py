@@ -229,8 +229,6 @@ class Gate:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
-        if isinstance(action, EditFiles):
-            return failed("Edit the files one by one.")
         if isinstance(action, CallAgent | CallExternal | MovePath):
             return failed("Call it as a tool of this host.")
         life.move("judge")
@@ -239,27 +237,36 @@ class Gate:
         except ActionFailed as failure:
             return failed(failure.reason, failure.code)
 
-    async def _permitted(self, life: CallLife, action: SingleAction) -> ToolResult:
+    async def _permitted(self, life: CallLife, action: SingleAction | EditFiles) -> ToolResult:
         call_id = life.call.call_id
-        judged = await self._judged(action, call_id)
-        change = None
-        if judged.decision.verdict == "deny":
-            return denied(judged.decision.reason)
-        if isinstance(action, WriteFile | EditFile):
-            change = await self._crew.changes.plan(action, judged.subject.facts)
+        actions = action.files if isinstance(action, EditFiles) else (action,)
+        judged: list[Judged] = []
+        for each in actions:
+            judged.append(await self._judged(each, call_id))
+            if judged[-1].decision.verdict == "deny":
+                return denied(judged[-1].decision.reason)
+        changes = [
+            await self._crew.changes.plan(each, of.subject.facts)
+            for each, of in zip(actions, judged, strict=True)
+            if isinstance(each, WriteFile | EditFile)
+        ]
+        for change in changes:
             if change.unsaved:
-                return denied("it has unsaved changes in the editor, which must be saved first")
-        if judged.decision.verdict == "ask":
+                return denied(f"{change.name} has unsaved changes in the editor: save it first")
+        asked = [each for each in judged if each.decision.verdict == "ask"]
+        if asked:
             life.move("ask")
-            if change is not None:
+            for change in changes:
                 self._tell(Edited(call_id, change.uri, change.diff, "proposed"))
-            answer = await self._ask((judged,), call_id, change.diff if change else None)
+            diff = "".join(change.diff for change in changes) if changes else None
+            answer = await self._ask(asked, call_id, diff)
             if not answer.allowed:
                 return denied(answer.reason, by_user=answer.by_user)
         if self._closed:
             return stopped()
         life.move("allow")
-        return await self._permits.give(life, change)
+        command = _in_true_folder(action, judged[0]) if isinstance(action, RunCommand) else None
+        return await self._permits.give(life, changes, command)
 
     async def _once(self, life: CallLife, action: _Once) -> ToolResult:
         judged = await self._judged(action, life.call.call_id)
@@ -268,7 +275,7 @@ class Gate:
             return stopped()
         if verdict == "deny":
             return denied(judged.decision.reason)
-        if verdict == "ask":
+        if not self._was_permitted(action, judged) and verdict == "ask":
             life.move("ask")
             answer = await self._ask((judged,), life.call.call_id)
             if self._closed:
@@ -277,6 +284,12 @@ class Gate:
                 return denied(answer.reason, by_user=answer.by_user)
         life.move("allow")
         return await self._do(life, action, judged)
+
+    def _was_permitted(self, action: _Once, judged: Judged) -> bool:
+        """Whether the runtime was permitted to run this itself, and has the host do it instead."""
+        if not isinstance(action, RunCommand):
+            return False
+        return self._permits.use_command(_in_true_folder(action, judged))
 
     async def _do(self, life: CallLife, action: _Once, judged: Judged) -> ToolResult:
         """Do what was allowed, by whose business it is."""
@@ -308,6 +321,7 @@ class Gate:
             self._ledger,
             judge=lambda each: self._judged(each, call_id),
             ask=lambda judged, diff, parts: self._ask(judged, call_id, diff, parts),
+            was_permitted=self._permits.use_change,
             is_over=lambda: self._closed,
         )
         return await call.perform(action)
@@ -368,6 +382,10 @@ class Gate:
 
 
 _Way = Callable[[CallLife], Awaitable[ToolResult]]
+
+
+def _in_true_folder(action: RunCommand, judged: Judged) -> RunCommand:
+    return replace(action, cwd=judged.subject.cwd or action.cwd)
 
 
 def _broken(life: CallLife) -> ToolResult:

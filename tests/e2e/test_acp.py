@@ -10,7 +10,7 @@ AGENT = Path(__file__).parents[1] / "acp_agent.py"
 
 
 def test_an_agent_of_the_settings_works_through_the_editor(hosts: Hosts) -> None:
-    names = ("reads", "writes", "terminal", "asks")
+    names = ("reads", "writes", "terminal", "edits", "asks")
     runtimes = {f"acp:{name}": {"command": [sys.executable, str(AGENT), name]} for name in names}
     config = hosts.state / "config" / "config.yaml"
     config.parent.mkdir(exist_ok=True)
@@ -36,6 +36,15 @@ def test_an_agent_of_the_settings_works_through_the_editor(hosts: Hosts) -> None
     run = editor.run("Run it.", runtime="acp:terminal")
     assert run.result()["status"] == "completed"
     assert run.text() == "3 out\n"
+
+    # What was asked about and is then written through the host is asked about once.
+    files = [hosts.file(name, "old\n") for name in ("c.txt", "d.txt")]
+    before = len(editor.questions())
+    run = editor.run("Edit them.", runtime="acp:edits")
+    assert run.result()["status"] == "completed"
+    assert len(editor.questions()[before:]) == 3
+    assert [path.read_text() for path in files] == ["otherwise\n", "new d.txt\n"]
+    run.check()
 
     editor.answers = "Deny"
     run = editor.run("Make it.", runtime="acp:asks")

@@ -16,12 +16,12 @@ from agent_host.core.events import (
     ToolOutput,
     ToolRequested,
 )
-from agent_host.core.model import Limits, ToolCall, ToolResult
+from agent_host.core.model import Limits, ToolCall
 from agent_host.core.permission import Answer, Question, Rule
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.settings import Settings
 from tests.fakes import FakeEditor, answering, by_kind, sha
-from tests.session.stage import Stage, asked, role, stage, tool
+from tests.session.stage import Stage, asked, stage, tool
 
 WRITE = tool("fs_write", path="a.txt", text="new\n")
 EDIT = tool("fs_edit", path="a.txt", edits=[{"old": "old", "new": "new"}])
@@ -310,57 +310,6 @@ async def test_deleting_keeps_what_was_there(tmp_path: Path) -> None:
         (edit,) = await host.store.edits(run_id)
         assert (edit.kind, edit.state, edit.before_sha256) == ("delete", "applied", sha(b"old\n"))
         assert await host.store.contents(sha(b"old\n")) == b"old\n"
-
-
-async def test_permit_asks_and_never_leaves_it_open(tmp_path: Path) -> None:
-    verdicts: list[str] = []
-
-    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        calls = (WRITE, tool("fs_read", "c2", path="a.txt"), tool("nope", "c3"))
-        verdicts.extend([(await gate.permit(call)).verdict for call in calls])
-        gate.settle("c1", ToolResult("ok", "", "Wrote it"))
-        gate.settle("nobody's", ToolResult("ok", "", ""))
-        return RuntimeResult("completed", "")
-
-    async with stage(tmp_path, roles=(role(),)) as host:
-        host.actions.files["/w/a.txt"] = b""
-        host.plays(story)
-        result = await host.manager.run(asked())
-        assert verdicts == ["allow", "allow", "deny"]
-        assert host.actions.files == {"/w/a.txt": b""}
-        # The runtime said how one went; the other was open when the run ended.
-        ends = [(d.call_id, d.status) for d in host.told() if isinstance(d, ToolFinished)]
-        assert ends == [("c3", "failed"), ("c1", "ok"), ("c2", "stopped")]
-        assert [edit.kind for edit in result.edits] == ["change"]
-        (kept,) = await host.store.edits(result.run_id)
-        assert (kept.state, kept.place) == ("applied", "disk")
-
-
-async def test_a_runtime_may_not_write_under_unsaved_text(tmp_path: Path) -> None:
-    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        decision = await gate.permit(WRITE)
-        return RuntimeResult("completed", f"{decision.verdict}: {decision.reason}")
-
-    async with stage(tmp_path) as host:
-        host.actions.files["/w/a.txt"] = b"on disk"
-        host.editor.open("/w/a.txt", "typed")
-        host.plays(story)
-        result = await host.manager.run(asked())
-        assert result.output.startswith("deny")
-        assert "unsaved" in result.output
-
-
-async def test_what_was_permitted_in_vain_counts_as_denials_too(tmp_path: Path) -> None:
-    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        for number in range(9):
-            await gate.permit(tool("fs_write", f"c{number}", path="a.txt", text=str(number)))
-        raise AssertionError
-
-    async with stage(tmp_path) as host:
-        host.editor.choose = by_kind("deny")
-        host.plays(story)
-        result = await host.manager.run(asked())
-        assert (result.status, result.limit) == ("limit", "denials")
 
 
 async def test_the_same_call_three_times_in_a_row_is_asked_about(tmp_path: Path) -> None:

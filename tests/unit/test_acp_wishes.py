@@ -34,6 +34,16 @@ def diff(path: str, old: str | None, new: str) -> dict[str, Any]:
             "fs_edit",
             {"path": "/a", "edits": [{"old": "x", "new": "y"}]},
         ),
+        (
+            {"kind": "edit", "content": [diff("/a", "x", "y"), diff("/b", None, "z")]},
+            "fs_edit_files",
+            {
+                "files": [
+                    {"path": "/a", "edits": [{"old": "x", "new": "y"}]},
+                    {"path": "/b", "text": "z"},
+                ]
+            },
+        ),
         ({"kind": "read", "locations": [{"path": "/a"}]}, "fs_read", {"path": "/a"}),
         ({"kind": "delete", "rawInput": {"path": "/a"}}, "fs_delete", {"path": "/a"}),
         ({"kind": "search", "rawInput": {"pattern": "x"}}, "fs_search", {"pattern": "x"}),
@@ -51,7 +61,11 @@ def test_a_wish_in_our_words(told: dict[str, Any], name: str, arguments: dict[st
     [
         {"kind": "execute", "title": "rm -rf /"},
         {"kind": "edit", "locations": [{"path": "/a"}], "rawInput": {"diff": "@@"}},
-        {"kind": "edit", "content": [diff("/a", "x", "y"), diff("/b", "x", "y")]},
+        {"kind": "edit", "content": [diff("/a", "x", "y"), diff("", "x", "y")]},
+        {
+            "kind": "edit",
+            "content": [diff("/a", "x", "y"), diff("/b", None, "1"), diff("/b", None, "2")],
+        },
         {"kind": "delete", "locations": [{"path": "/a"}, {"path": "/b"}]},
         {"kind": "move", "locations": [{"path": "/a"}]},
         {"kind": "fetch", "rawInput": {"url": "http://x"}},
