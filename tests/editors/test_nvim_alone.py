@@ -154,9 +154,16 @@ def test_what_is_read_from_the_wire_is_in_the_schema(seen: dict[str, Any]) -> No
     host = [name for name, method in METHODS.items() if method.sender == "host"]
     answered = {named(schema, name, "result") for name in seen["wire"]["requests"]}
     known = {
-        "delta": {key for name in schema["$defs"] if name.endswith("Delta") for key in properties(schema, name)},
+        "delta": {
+            key
+            for name in schema["$defs"]
+            if name.endswith("Delta")
+            for key in properties(schema, name)
+        },
         "answer": {key for name in answered for key in properties(schema, name)},
-        "params": {key for name in host for key in properties(schema, named(schema, name, "params"))},
+        "params": {
+            key for name in host for key in properties(schema, named(schema, name, "params"))
+        },
         "option": properties(schema, "OptionWire"),
         "usage": properties(schema, "UsageWire"),
     }

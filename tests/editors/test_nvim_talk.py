@@ -34,10 +34,10 @@ SCRIPTS: dict[str, Any] = {
 }
 
 
-def drive(job: Job, script: str, **settings: object) -> dict[str, Any]:
-    """Run one script of the folder nvim; returns what it saw."""
+def drive(job: Job, script: str, models: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Run one script of the folder nvim with models that take these turns; returns what it saw."""
     scripts = {}
-    for name, turns in SCRIPTS.items():
+    for name, turns in (models or {}).items():
         file = job.root.parent / f"{name}.yaml"
         file.write_text(json.dumps(turns))
         scripts[name] = f"scripted/{file}"
@@ -52,7 +52,6 @@ def drive(job: Job, script: str, **settings: object) -> dict[str, Any]:
                 "typed": [*TYPED.splitlines(), ""],
                 "model": job.model,
                 "scripts": scripts,
-                **settings,
             }
         )
     )
@@ -72,7 +71,7 @@ def drive(job: Job, script: str, **settings: object) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return drive(make_job(tmp_path_factory.mktemp("nvim")), "talk.lua")
+    return drive(make_job(tmp_path_factory.mktemp("nvim")), "talk.lua", SCRIPTS)
 
 
 def test_nothing_is_loaded_before_it_is_used(seen: dict[str, Any]) -> None:
@@ -165,4 +164,8 @@ def test_others_hear_of_it_by_autocommands(seen: dict[str, Any]) -> None:
 
 
 def test_nobody_is_warned_of_anything(seen: dict[str, Any]) -> None:
-    assert [notice for notice in seen["notices"] if "the next run has the model" not in notice and "quit with exit code" not in notice] == []
+    assert [
+        notice
+        for notice in seen["notices"]
+        if "the next run has the model" not in notice and "quit with exit code" not in notice
+    ] == []

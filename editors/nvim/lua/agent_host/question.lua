@@ -118,14 +118,22 @@ function M.host_ended(client_id)
   withdraw(function(each) return each.client_id == client_id end)
 end
 
+---Show a question, by our own window where the person's picker fails; one that nobody can see is denied.
+local function show(question)
+  local window, select = 'agent_host.question_window', 'agent_host.question_select'
+  for _, way in ipairs(config.get().ask == 'select' and { select, window } or { window }) do
+    local ok, problem = pcall(function() require(way).show(question, #open) end)
+    if ok then return end
+    session().warn(('a question can not be shown by %s: %s'):format(way == select and 'vim.ui.select' or 'a window', problem))
+    if question.close then question.close() end
+  end
+  settle(question, nil)
+end
+
 function M.show_next()
   if shown or #open == 0 then return end
   shown = open[1]
-  if config.get().ask == 'select' then
-    require('agent_host.question_select').show(shown, #open)
-  else
-    require('agent_host.question_window').show(shown, #open)
-  end
+  show(shown)
 end
 
 ---The question that is shown, or the oldest one.
