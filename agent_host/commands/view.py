@@ -124,12 +124,15 @@ def show_diff(screen: Screen, diff: str) -> None:
 
 
 def used(usage: JsonObject) -> str:
-    """`3 requests, 1,200 tokens in, 80 out, $0.0123`; an unknown price is said to be unknown."""
+    """`3 requests, 1,200 tokens in (900 cached), 80 out, $0.0123`; what is not known is said."""
     requests = as_whole(usage.get("requests"))
     cost = usage.get("costUsd")
-    price = f"${cost:.4f}" if isinstance(cost, int | float) else "price unknown"
+    about = "about " if usage.get("estimated") else ""
+    price = f"{about}${cost:.4f}" if isinstance(cost, int | float) else "price unknown"
+    cached = as_whole(usage.get("cachedTokens"))
+    reused = f" ({cached:,} cached)" if cached else ""
     return (
         f"{requests} {'request' if requests == 1 else 'requests'}, "
-        f"{as_whole(usage.get('inputTokens')):,} tokens in, "
+        f"{as_whole(usage.get('inputTokens')):,} tokens in{reused}, "
         f"{as_whole(usage.get('outputTokens')):,} out, {price}"
     )

@@ -175,7 +175,8 @@ class Composer:
 def _spent(usage: Usage | None) -> str:
     if usage is None or not usage.input_tokens + usage.output_tokens:
         return ""
-    cost = "" if usage.cost_usd is None else f" · ${usage.cost_usd:.4f}"
+    about = "~" if usage.estimated else ""
+    cost = "" if usage.cost_usd is None else f" · {about}${usage.cost_usd:.4f}"
     return f" · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cost}"
 
 

@@ -94,7 +94,7 @@ class Usage:
     """Tokens of a run or a session. Input includes cached tokens; cost None is unknown, not 0.
 
     `context_tokens` are in the model's context after the last call, `context_window` is how many
-    it can hold; None is unknown.
+    it can hold; None is unknown. `estimated`: a part broke off before its vendor told what it took.
     """
 
     requests: int = 0
@@ -106,6 +106,7 @@ class Usage:
     cost_usd: float | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+    estimated: bool = False
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum; its cost is unknown when that of a part which used tokens is unknown."""
@@ -120,6 +121,7 @@ class Usage:
             cost_usd=_sum_of_costs(self, other),
             context_tokens=last.context_tokens,
             context_window=last.context_window,
+            estimated=self.estimated or other.estimated,
         )
 
 

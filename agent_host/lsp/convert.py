@@ -251,6 +251,7 @@ def usage(used: Usage) -> wire_delta.UsageWire:
         cost_usd=used.cost_usd,
         context_tokens=used.context_tokens,
         context_window=used.context_window,
+        estimated=used.estimated or None,
     )
 
 

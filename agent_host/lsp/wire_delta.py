@@ -17,6 +17,7 @@ class UsageWire(Told):
     """Tokens so far; input includes cached ones. No `costUsd`: the price is not known.
 
     `contextTokens` are in the model's context now, `contextWindow` is how many fit (if known).
+    `estimated`: a part was stopped or lost before its vendor told what it took.
     """
 
     requests: int
@@ -28,6 +29,7 @@ class UsageWire(Told):
     cost_usd: float | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+    estimated: bool | None = None
 
 
 class OriginWire(Told):

@@ -4,6 +4,7 @@ A model is asked again only while nothing that counts was put out; thinking coun
 `RunSink.retry` voids it. Not here: the loop over turns, the vendors.
 """
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -11,7 +12,7 @@ from dataclasses import replace
 from agent_host.core.errors import RuntimeFailed
 from agent_host.core.model import Usage
 from agent_host.core.ports import RunSink, RuntimeRequest
-from agent_host.runtimes.context import Gauge
+from agent_host.runtimes.context import Gauge, fixed_size, size_of
 from agent_host.runtimes.conversation import AgentSaid, Item
 from agent_host.runtimes.provider import ModelAnswer, ModelAsk, Provider, Trouble
 
@@ -39,6 +40,7 @@ class Asker:
         self._pause = pause
         self._gauge = gauge
         self._draft = Draft(sink)
+        self._cached = 0
 
     @property
     def said(self) -> str:
@@ -104,14 +106,26 @@ class Asker:
         if not draft.quiet:
             self._draft = draft
         size = self._gauge.size
-        answered = False
         try:
             answer = await self._provider.answer(ask, draft)
-            answered = True
-            return answer
-        finally:
-            if draft.used is not None or answered:
-                self._tell_usage(draft.used or Usage(), size, draft)
+        except BaseException as error:
+            if draft.heard or draft.used is not None or isinstance(error, asyncio.CancelledError):
+                self._tell_usage(self._guessed(ask, draft), size, draft)
+            raise
+        self._tell_usage(draft.used or Usage(), size, draft)
+        return answer
+
+    def _guessed(self, ask: ModelAsk, draft: "Draft") -> Usage:
+        """What a call has taken that broke off before its vendor has told all of it."""
+        gauge, told = self._gauge, draft.used or Usage()
+        sent = fixed_size(ask.instructions, ask.tools) + sum(map(size_of, ask.items))
+        heard = gauge.tokens(draft.heard)
+        used = replace(told, output_tokens=max(told.output_tokens, heard), estimated=True)
+        if told.input_tokens:
+            return used
+        input_tokens = gauge.tokens(sent)
+        cached = min(self._cached, input_tokens)
+        return replace(used, input_tokens=input_tokens, cached_tokens=cached)
 
     def _tell_usage(self, used: Usage, size: int, draft: "Draft") -> None:
         gauge, model = self._gauge, self._request.model
@@ -122,7 +136,9 @@ class Asker:
             cost = self._price(model, used)
         used = replace(used, requests=1, cost_usd=cost)
         if not draft.quiet:
-            gauge.ratios.learn(model, size, used.input_tokens)
+            self._cached = used.cached_tokens + used.cache_write_tokens
+            if not used.estimated:
+                gauge.ratios.learn(model, size, used.input_tokens)
             tokens = used.input_tokens + used.output_tokens or gauge.used
             used = replace(used, context_tokens=tokens, context_window=gauge.window)
         self._sink.usage(used)
@@ -131,16 +147,17 @@ class Asker:
 class Draft:
     """Passes on what a model says and keeps the text, should the turn never get finished.
 
-    A quiet one passes on nothing.
+    A quiet one passes on nothing. `heard`: characters that came, thinking too.
     """
 
-    __slots__ = ("_pieces", "_sink", "quiet", "used")
+    __slots__ = ("_pieces", "_sink", "heard", "quiet", "used")
 
     def __init__(self, sink: RunSink, *, quiet: bool = False) -> None:
         self._sink = sink
         self.quiet = quiet
         self._pieces: list[str] = []
         self.used: Usage | None = None
+        self.heard = 0
 
     @property
     def said(self) -> str:
@@ -150,12 +167,14 @@ class Draft:
     def text(self, text: str) -> None:
         """More of the answer."""
         if text:
+            self.heard += len(text)
             self._pieces.append(text)
             if not self.quiet:
                 self._sink.text(text)
 
     def reasoning(self, text: str) -> None:
         """More of the visible thinking."""
+        self.heard += len(text)
         if text and not self.quiet:
             self._sink.reasoning(text)
 

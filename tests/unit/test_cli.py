@@ -249,8 +249,10 @@ def test_the_answer_is_kept_apart_from_the_rest() -> None:
 
 
 def test_an_unknown_price_is_not_nothing() -> None:
-    usage = {"requests": 2, "inputTokens": 1200, "outputTokens": 3}
+    usage: dict[str, object] = {"requests": 2, "inputTokens": 1200, "outputTokens": 3}
     assert used(usage) == "2 requests, 1,200 tokens in, 3 out, price unknown"
+    usage |= {"cachedTokens": 900, "costUsd": 0.5, "estimated": True}
+    assert used(usage) == "2 requests, 1,200 tokens in (900 cached), 3 out, about $0.5000"
     assert used({**usage, "costUsd": 0.5}).endswith("$0.5000")
 
 

@@ -639,7 +639,7 @@ export type UsageDelta = {
   usage: UsageWire;
 };
 
-/** Tokens so far; input includes cached ones. No `costUsd`: the price is not known. `contextTokens` are in the model's context now, `contextWindow` is how many fit (if known). */
+/** Tokens so far; input includes cached ones. No `costUsd`: the price is not known. `contextTokens` are in the model's context now, `contextWindow` is how many fit (if known). `estimated`: a part was stopped or lost before its vendor told what it took. */
 export type UsageWire = {
   requests: number;
   inputTokens: number;
@@ -650,6 +650,7 @@ export type UsageWire = {
   costUsd?: number | null | undefined;
   contextTokens?: number | null | undefined;
   contextWindow?: number | null | undefined;
+  estimated?: boolean | null | undefined;
 };
 
 /** A prompt that waits for the run ("now") or for a run of its own ("next"). */

@@ -78,6 +78,7 @@ test('tokens and money', () => {
   const usage = { requests: 1, inputTokens: 1200, outputTokens: 34, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
   assert.equal(usageText(usage), '1.2k in · 34 out');
   assert.equal(usageText({ ...usage, costUsd: 0.0123 }), '1.2k in · 34 out · $0.0123');
+  assert.equal(usageText({ ...usage, costUsd: 0.0123, estimated: true }), '1.2k in · 34 out · ~$0.0123');
 });
 
 function places(change: Partial<Places>, ...existing: string[]): Places {

@@ -54,7 +54,7 @@ function M.statusline()
   local text = require('agent_host.text')
   local words = 'agent: ' .. shown:state()
   local cost = shown.usage and shown.usage.costUsd
-  if cost then words = words .. (' $%.2f'):format(cost) end
+  if cost then words = words .. (shown.usage.estimated and ' ~$%.2f' or ' $%.2f'):format(cost) end
   return text.in_statusline(words)
 end
 

@@ -81,7 +81,8 @@ end
 function M.usage(usage)
   if not usage then return '' end
   local words = ('%s in, %s out'):format(M.count(usage.inputTokens), M.count(usage.outputTokens))
-  if usage.costUsd then words = words .. (', $%.4f'):format(usage.costUsd) end
+  local about = usage.estimated and '~' or ''
+  if usage.costUsd then words = words .. (', %s$%.4f'):format(about, usage.costUsd) end
   return words
 end
 
