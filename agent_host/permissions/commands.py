@@ -8,10 +8,11 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Literal
 
-from agent_host.core.permission import Decision
+from agent_host.core.permission import Decision, Rule
 from agent_host.permissions import paths
 from agent_host.permissions.matching import Target, matches, names_exactly
 from agent_host.permissions.programs import base, inner, is_indirect
@@ -32,6 +33,8 @@ _DISK = re.compile(
     r"(?<![\w./-])/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|loop|md[0-9]|mem|kmem)"
 )
 _MAX_SEEN = 2000
+_NARROWING: tuple[Literal["deny", "ask"], ...] = ("deny", "ask")
+_REVISION = re.compile(r"HEAD(:.*)?")
 _REMOVERS = frozenset({"rm", "rmdir", "unlink", "shred"})
 _CHANGERS = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 
@@ -61,15 +64,22 @@ class _Case:
         return self.command.parts if isinstance(self.command, Plain) else self.command.seen
 
     def places(self) -> Iterator[str]:
-        """The paths that words of the command may name."""
+        """The paths that words of the command may name: as written, and what they really are."""
         for word in command_words(self.command):
-            yield self.place(word)
+            yield (written := self.written(word))
+            yield self.subject.operands.get(word, written)
 
     def place(self, word: str) -> str:
+        """Where a word leads; what a shell may still change is taken as written."""
+        written = self.written(word)
         if isinstance(self.command, NotPlain):
-            return paths.resolve(self.cwd, self._expanded(word))
-        found = self.subject.operands.get(word)
-        return found if found is not None else paths.resolve(self.cwd, word)
+            return written
+        return self.subject.operands.get(word, written)
+
+    def written(self, word: str) -> str:
+        if isinstance(self.command, NotPlain):
+            word = self._expanded(word)
+        return paths.resolve(self.cwd, word)
 
     def _expanded(self, word: str) -> str:
         """What a shell would make of the home in a word; good enough to deny."""
@@ -147,6 +157,8 @@ def _protected(case: _Case) -> Decision | None:
     if all(map(is_safe, case.parts())) and isinstance(case.command, Plain):
         return None
     for place in case.places():
+        if _REVISION.fullmatch(place.removeprefix(f"{case.cwd}/")):
+            continue  # no file; one that makes a repository is looked for when the command has run
         if reason := paths.is_protected(place, case.policy.roots, case.policy.own):
             return ask("protected", f"it names a protected path ({reason})")
         for effect in ("deny", "ask"):
@@ -228,13 +240,29 @@ def _safe(case: _Case, part: Argv) -> Decision | None:
     if not case.policy.shell_auto_allow:
         return None
     found, why = reading(part), is_safe(part)
-    if found is None or why is None or (found.recursive and not case.policy.secrets_masked):
+    if found is None or why is None or (found.recursive and not _all_hidden(case.policy)):
         return None
     for word in found.files:
         place = case.cwd if word == "." else case.subject.operands.get(word)
+        if found.no_folders and word in ({".", ".."} | case.subject.folders):
+            return None
         if place is None or paths.is_secret(place) or not paths.root_of(case.policy.roots, place):
             return None
     return allow("safe table", why)
+
+
+def _all_hidden(policy: Policy) -> bool:
+    """Whether a command that reads whole trees sees nothing that reading asks for, or denies."""
+    rules = (rule for effect in _NARROWING for _, rule in rules_of(effect, policy))
+    return policy.secrets_masked and all(map(_is_hidden, rules))
+
+
+def _is_hidden(rule: Rule) -> bool:
+    """Whether the sandbox hides what the rule says of reading: it goes by the names of files."""
+    if rule.path is None or not fnmatchcase("fs.read", rule.action):
+        return True
+    name = rule.path.rsplit("/", 1)[-1]
+    return names_exactly(rule, Target("fs.read")) and paths.is_secret(f"/{name}") is not None
 
 
 def _secret(case: _Case) -> bool:

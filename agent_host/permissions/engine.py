@@ -276,9 +276,12 @@ def folder_of(path: str) -> str:
 
 
 def _by(effect: Literal["deny", "ask"], subject: Subject, policy: Policy) -> Decision | None:
+    # A search shows what it finds: who may not read a file may not search it.
+    actions = ("fs.search", "fs.read") if subject.action == "fs.search" else (subject.action,)
     for path in _names(subject) or (None,):
-        if found := first_match(effect, Target(subject.action, path), policy):
-            return by_rule(*found)
+        for action in actions:
+            if found := first_match(effect, Target(action, path), policy):
+                return by_rule(*found)
     return None
 
 

@@ -84,14 +84,14 @@ def _argv_matches(rule: Rule, argv: Argv | None) -> bool:
         words, open_end = words[:-1], True
     if len(argv) < len(words) or (len(argv) > len(words) and not open_end):
         return False
-    if rule.effect != "allow" and words:
-        argv = (_program_for_denial(argv[0], words[0]), *argv[1:])
+    if rule.effect != "allow" and words and _is_program(argv[0], words[0]):
+        words, argv = words[1:], argv[1:]
     return all(fnmatchcase(word, glob) for word, glob in zip(argv, words, strict=False))
 
 
-def _program_for_denial(program: str, glob: str) -> str:
-    """`/usr/bin/curl` and `./curl` are denied where `curl` is."""
-    return program if "/" in glob else base(program)
+def _is_program(program: str, glob: str) -> bool:
+    """`/usr/bin/curl`, `./curl`, `CURL` and `curl.exe` are denied where `curl` is."""
+    return "/" not in glob and fnmatchcase(base(program), base(glob))
 
 
 def _path_matches(rule: Rule, target: Target, roots: Sequence[str]) -> bool:
@@ -103,8 +103,9 @@ def _path_matches(rule: Rule, target: Target, roots: Sequence[str]) -> bool:
     strict = rule.effect == "allow"
     if rule.path.startswith("/"):
         return glob_matches(rule.path, path, strict=strict)
-    inside = paths.relative(roots, path)
-    return inside is not None and glob_matches(rule.path, inside, strict=strict)
+    # Of roots in roots an allow rule means the innermost, what narrows each of them.
+    places = paths.relatives(roots, path)[: 1 if strict else None]
+    return any(glob_matches(rule.path, inside, strict=strict) for inside in places)
 
 
 def glob_matches(pattern: str, path: str, *, strict: bool) -> bool:

@@ -96,10 +96,14 @@ def root_of(roots: Sequence[str], path: str) -> str | None:
 
 def relative(roots: Sequence[str], path: str) -> str | None:
     """The path below its root with `/` between its parts; `.` for the root itself."""
-    root = root_of(roots, path)
-    if root is None:
-        return None
-    return "/".join(split(path)[len(split(root)) :]) or "."
+    return next(iter(relatives(roots, path)), None)
+
+
+def relatives(roots: Sequence[str], path: str) -> tuple[str, ...]:
+    """The path below each root that holds it, the innermost root first."""
+    depths = {len(split(root)) for root in roots if beneath(root, path)}
+    parts = split(path)
+    return tuple("/".join(parts[depth:]) or "." for depth in sorted(depths, reverse=True))
 
 
 def resolve(cwd: str, word: str) -> str:
@@ -165,10 +169,10 @@ def is_bare_repository(names: Collection[str]) -> bool:
 
 def _parts_below(true_path: str, roots: Sequence[str]) -> tuple[str, ...]:
     parts = tuple(map(_part_key, split(true_path)))
-    root = root_of(roots, true_path)
-    if root is None:
+    # Of roots in roots the outermost counts: what is protected there stays so.
+    above = min((len(split(root)) for root in roots if beneath(root, true_path)), default=None)
+    if above is None:
         return parts
-    above = len(split(root))
     if ".git" in parts[:above]:
         return parts
     # The root's own name counts: someone may have opened .vscode itself.

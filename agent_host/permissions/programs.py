@@ -23,27 +23,29 @@ _RUNNERS = words(
 _SHELLS = words("sh bash dash zsh ksh fish csh tcsh ash rbash")
 _INTERPRETER = re.compile(
     r"(python|pypy|node|nodejs|ruby|perl|php|lua|luajit|tclsh|wish|osascript|awk|gawk|mawk|nawk"
-    r"|sed|vim?|nvim|emacs|ed|ex|java|jshell|Rscript|julia|guile|irb|ghci|expect|m4)[0-9.]*"
+    r"|sed|vim?|nvim|emacs|ed|ex|java|jshell|rscript|julia|guile|irb|ghci|expect|m4)[0-9.]*"
 )
+_GIT_RUNS = words("bisect submodule filter-branch difftool mergetool")
 _MAX_DEPTH = 4
 
 
 def is_indirect(argv: Argv) -> bool:
     """Whether the command is a wrapper, a shell, an interpreter or runs a project's scripts."""
-    # Windows' own can be started from Linux too, under any spelling, and its shell runs `.bat`.
-    program = base(argv[0].replace("\\", "/"))
-    if (folded := program.lower()).endswith((".exe", ".bat", ".cmd")):
-        program = folded.removesuffix(".exe")
-    if program.endswith((".bat", ".cmd")):
-        return True
+    if argv[0].lower().endswith((".bat", ".cmd")):
+        return True  # Windows' shell runs it, whatever starts it
+    program = base(argv[0])
     if program in _WRAPPERS | _RUNNERS | _SHELLS or _INTERPRETER.fullmatch(program):
         return True
     return program in {"go", "cargo", "git"} and _has_hook(program, argv)
 
 
 def base(program: str) -> str:
-    """The last part of a program's name."""
-    return program.rsplit("/", 1)[-1]
+    """What a program is called: without its folder, and folded, as some systems start it too.
+
+    `/usr/bin/Curl.EXE` is `curl`: Windows' programs can be started from Linux as well.
+    """
+    name = program.replace("\\", "/").rsplit("/", 1)[-1].lower()
+    return re.sub(r"\.(exe|com|bat|cmd)$", "", name)
 
 
 def inner(argv: Argv, depth: int = 0) -> Iterator[Argv]:
@@ -55,6 +57,10 @@ def inner(argv: Argv, depth: int = 0) -> Iterator[Argv]:
         for word in argv[1:]:
             yield from _in_text(word, depth + 1)
         return
+    if not _INTERPRETER.fullmatch(base(argv[0])):
+        for word in argv[1:]:
+            if " " in word:
+                yield from _in_text(word, depth + 1)
     for start in range(1, len(argv)):
         rest = argv[start:]
         yield rest
@@ -82,7 +88,7 @@ def _has_hook(program: str, argv: Argv) -> bool:
                     ("-c", "--exec", "--upload-pa", "--receive-pa", "--output", "--ext")
                 )
                 for word in rest
-            ) or bool({"bisect", "submodule", "filter-branch", "difftool"} & set(rest))
+            ) or bool(_GIT_RUNS & set(rest) or ("rebase" in rest and "-x" in rest))
         case "go":
             return any(word.lstrip("-").startswith(("exec", "toolexec")) for word in argv[1:])
         case _:

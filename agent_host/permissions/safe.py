@@ -21,7 +21,8 @@ class SafeCommand:
 
     `values` maps a flag to the pattern of its value. `operands` is the largest number of others.
     `first_is_text`: the first operand is a pattern, not a file. `files`: operands are files.
-    `recursive` names flags with which it reads whole trees (`*`: always).
+    `recursive` names flags with which it reads whole trees (`*`: always). `no_folders`: of a
+    directory it would read the files, links included.
     """
 
     letters: str = ""
@@ -31,14 +32,19 @@ class SafeCommand:
     files: bool = True
     first_is_text: bool = False
     recursive: frozenset[str] = frozenset()
+    no_folders: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a safe command reads: the `files` that it names, and whether whole trees."""
+    """What a safe command reads: the `files` that it names, and whether whole trees.
+
+    `no_folders`: none of them may be a directory.
+    """
 
     files: tuple[str, ...]
     recursive: bool
+    no_folders: bool = False
 
 
 _SEARCH_VALUES = {"-e": _TEXT, "-A": _NUMBER, "-B": _NUMBER, "-C": _NUMBER, "-m": _NUMBER}
@@ -84,7 +90,7 @@ _SAFE: Mapping[str, SafeCommand] = {
     ),
     "sort": SafeCommand("nru", values={"-k": r"[0-9]+[a-zA-Z]*(,[0-9]+[a-zA-Z]*)?", "-t": r"."}),
     "uniq": SafeCommand("cdui", operands=1),
-    "diff": SafeCommand("urqbBw", operands=2, recursive=frozenset({"r"})),
+    "diff": SafeCommand("uqbBw", operands=2, no_folders=True),
     "echo": SafeCommand("n", files=False),
     "which": SafeCommand("a", files=False),
 }
@@ -141,7 +147,7 @@ def _table(entry: SafeCommand, rest: list[str]) -> Reading | None:
     if len(operands) > entry.operands or (not text_given and not operands):
         return None
     files = operands if text_given else operands[1:]
-    return Reading(tuple(files) if entry.files else (), recursive)
+    return Reading(tuple(files) if entry.files else (), recursive, entry.no_folders)
 
 
 def _known_flag(entry: SafeCommand, word: str) -> bool:

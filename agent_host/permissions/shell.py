@@ -24,7 +24,11 @@ def words(text: str) -> frozenset[str]:
 
 _MAX_BYTES = 4096
 _MAX_COMMANDS = 20
+_MAX_SEEN = 64 * 1024
+_MAX_NAMES = 500
 _PRINTABLE = re.compile(r"[\n -~]*")
+_ODD = re.compile(r"[^\n -~]")
+_NAME = re.compile(r"[\w.@%+/~-]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
 _PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _JOINTS = {"program", "list", "pipeline"}
@@ -69,11 +73,13 @@ class Plain:
 class NotPlain:
     """A command line that was not understood in full; `reason` says what was in the way.
 
-    `seen` are command lists found in it on a best effort: good enough to deny, never to allow.
+    `seen` are command lists found in it on a best effort, `names` what may be names of files:
+    good enough to deny, never to allow.
     """
 
     reason: str
     seen: tuple[Argv, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +103,20 @@ class Execution:
 def parse(command: str) -> Plain | NotPlain:
     """Read a command line, at most 4 KiB and 20 commands."""
     if reason := _bad_text(command):
-        return NotPlain(reason)
+        # Without what is odd about it, to see what it runs.
+        text = _ODD.sub(" ", command[:_MAX_SEEN].replace("\\\n", "").replace("\\", ""))
+        root = _parser().parse(text.encode()).root_node
+        return NotPlain(reason, tuple(_seen(text, root)), names_in(command))
     root = _parser().parse(command.encode()).root_node
     try:
         return _read(command, root)
     except _NotPlainError as found:
-        return NotPlain(str(found), tuple(_seen(command, root)))
+        return NotPlain(str(found), tuple(_seen(command, root)), names_in(command))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """What of any text may be names of files: a script's own `'.env'`, a redirection's target."""
+    return tuple(dict.fromkeys(_NAME.findall(text[:_MAX_SEEN])))[:_MAX_NAMES]
 
 
 def read_command(command: str, parser: Callable[[str], Plain | NotPlain] = parse) -> Parsed:

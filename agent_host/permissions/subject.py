@@ -4,7 +4,8 @@ Everything that the engine may know is in these two; it looks nothing up. Whoeve
 has asked the action server what a path really is and the shell reader what a command is.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, assert_never
 
@@ -28,7 +29,18 @@ from agent_host.core.actions import (
 )
 from agent_host.core.model import Role
 from agent_host.core.permission import Rule
-from agent_host.permissions.shell import NotPlain, Parsed, Plain, parse, read_command
+from agent_host.permissions.programs import is_indirect
+from agent_host.permissions.shell import (
+    NotPlain,
+    Parsed,
+    Plain,
+    names_in,
+    parse,
+    read_command,
+)
+
+_ATTACHED = re.compile(r"^-[A-Za-z](?=..)")
+_JOINED = re.compile(r"[=:@,]")
 
 STRONG_SANDBOXES = frozenset({"bubblewrap", "seatbelt"})
 
@@ -40,14 +52,15 @@ class Subject:
     `path`: the absolute path as asked; `facts`: what it really is; `outside`: the action server
     said that it leaves the roots (then there are no facts). `command`, `command_text`: a command,
     read and as written; `cwd`: the true path that it runs in; `operands` maps words of it to the
-    true paths that they name there (a word that is missing was not looked up). `network`: it
-    wishes for the network. `hidden`: the text to be written holds hidden characters.
-    `overwrites_unsaved`: the write replaces text that is not saved in the editor. `uri`: what it
-    is about, where that is no file; `opened`: the editor has it open. `external`: a tool of an
-    MCP server, `<server>/<tool>`, and then `command_text` are its arguments, `content` stands for
-    the server's configuration and all that it says of the tool, which is `said`, and `provider` is
-    how the server is reached. `called`: the role of an agent that is called, and then
-    `command_text` is what it is told. `moved_to`: the true path that it is moved to.
+    true paths that they name there (a word that is missing was not looked up), and `folders` are
+    the words that name directories. `network`: it wishes for the network. `hidden`: the text to be
+    written holds hidden characters. `overwrites_unsaved`: the write replaces text that is not
+    saved in the editor. `uri`: what it is about, where that is no file; `opened`: the editor has
+    it open. `external`: a tool of an MCP server, `<server>/<tool>`, and then `command_text` are its
+    arguments, `content` stands for the server's configuration and all that it says of the tool,
+    which is `said`, and `provider` is how the server is reached. `called`: the role of an agent
+    that is called, and then `command_text` is what it is told. `moved_to`: the true path that it is
+    moved to.
     """
 
     action: str
@@ -58,6 +71,7 @@ class Subject:
     command_text: str | None = None
     cwd: str | None = None
     operands: Mapping[str, str] = field(default_factory=dict[str, str])
+    folders: frozenset[str] = frozenset()
     network: bool = False
     hidden: bool = False
     overwrites_unsaved: bool = False
@@ -185,7 +199,11 @@ def action_name(action: SingleAction) -> str:  # noqa: C901, PLR0911, PLR0912
 
 
 def command_subject(
-    action: RunCommand, *, cwd: str, operands: Mapping[str, str] | None = None
+    action: RunCommand,
+    *,
+    cwd: str,
+    operands: Mapping[str, str] | None = None,
+    folders: frozenset[str] = frozenset(),
 ) -> Subject:
     """The subject of a command; `cwd` is the true path of its directory. Never raises."""
     return Subject(
@@ -194,6 +212,7 @@ def command_subject(
         command_text=action.command,
         cwd=cwd,
         operands=operands or {},
+        folders=folders,
         network=action.network,
     )
 
@@ -212,10 +231,25 @@ def command_key(subject: Subject, policy: Policy, script: str | None = None) -> 
 
 
 def command_words(command: Plain | NotPlain) -> tuple[str, ...]:
-    """The words of a command that may name files: all but the programs, and what follows a `=`."""
+    """The words of a command that may name files: all but the programs, and what is in a word.
+
+    As in `--file=x`, `-fx`, `-d@x`, `HEAD:x`, and in the text that a shell or an interpreter runs.
+    """
     parts = command.parts if isinstance(command, Plain) else command.seen
     found: dict[str, None] = {}
     for part in parts:
+        runs = is_indirect(part)
         for word in part[1:]:
-            found.update(dict.fromkeys((word, word.split("=", 1)[-1])))
+            found.update(dict.fromkeys(_names_in_word(word)))
+            found.update(dict.fromkeys(names_in(word) if runs else ()))
+    if isinstance(command, NotPlain):
+        found.update(dict.fromkeys(command.names))
     return tuple(word for word in found if word and not word.startswith("-"))
+
+
+def _names_in_word(word: str) -> Iterator[str]:
+    yield word
+    value = _ATTACHED.sub("", word)
+    yield value
+    yield word.split("=", 1)[-1]
+    yield from _JOINED.split(value)

@@ -176,13 +176,17 @@ class Judge:
         command = parse(action.command)
         words = command_words(command)[:MAX_WORDS]
         found = await asyncio.gather(*(self._named(cwd, word) for word in words))
-        operands = {word: path for word, path in zip(words, found, strict=True) if path}
-        return command_subject(action, cwd=cwd, operands=operands)
+        named = {word: facts for word, facts in zip(words, found, strict=True) if facts}
+        return command_subject(
+            action,
+            cwd=cwd,
+            operands={word: facts.true_path for word, facts in named.items()},
+            folders=frozenset(word for word, facts in named.items() if facts.kind == "directory"),
+        )
 
-    async def _named(self, cwd: str, word: str) -> str | None:
-        """The true path that a word of a command names, if that can be known."""
+    async def _named(self, cwd: str, word: str) -> PathFacts | None:
+        """What a word of a command names, if that can be known."""
         try:
-            facts: PathFacts = await self._actions.inspect(os.path.join(cwd, word))  # noqa: PTH118
+            return await self._actions.inspect(os.path.join(cwd, word))  # noqa: PTH118
         except (ActionFailed, ValueError):
             return None
-        return facts.true_path

@@ -284,7 +284,7 @@ COMMANDS = [
             "./build.CMD a",
         )
     ),
-    ("echo x | sed 'w .claude/x'", "ask wrapper"),
+    ("echo x | sed 'w .claude/x'", "ask protected"),
     # tools that read flags in their own way
     ("rg --pre=sh x", "ask default session workspace"),
     ("sort --comp=./c.sh", "ask default session workspace"),
@@ -464,7 +464,7 @@ FILE_RULES: list[tuple[list[object], str, str, str]] = [
     (["allow fs.read .env*"], "fs.read", ".env", "ask secret session"),
     (["allow fs.read .env.test"], "fs.read", ".env.test", "allow user rule"),
     (["deny fs.read .env"], "fs.read", ".ENV", "deny user rule"),
-    (["deny fs.read .env"], "fs.search", ".env", "ask secret session"),
+    (["deny fs.read .env"], "fs.search", ".env", "deny user rule"),
     (["deny fs.read secrets"], "fs.read", "secrets/deep/x", "deny user rule"),
     (["allow fs.delete"], "fs.delete", "a", "allow user rule"),
     (["allow fs.delete"], "fs.delete", ".git", "deny hard"),
