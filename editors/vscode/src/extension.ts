@@ -16,7 +16,7 @@ import { SessionTree } from './ui/tree.ts';
 import { TranscriptView } from './ui/view.ts';
 
 /** What a test may look at and drive; not for other extensions. */
-export interface Api { host: Host; sessions: Sessions; keys: Keys; server: Server; facts: Facts; commands: Commands; prepare: typeof prepare; suggestions: typeof suggestions }
+export interface Api { host: Host; sessions: Sessions; keys: Keys; server: Server; facts: Facts; commands: Commands; tree: SessionTree; prepare: typeof prepare; suggestions: typeof suggestions }
 
 let host: Host | undefined;
 
@@ -38,7 +38,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     log, sessions, diffs, facts, view, tree, questions, new Status(host, sessions),
     ...commands.register(view, tree, questions),
     vscode.window.registerWebviewViewProvider('agentHost.transcript', view),
-    vscode.window.registerTreeDataProvider('agentHost.sessions', tree),
     facts.onDidChange(() => sessions.touch()),
     vscode.window.onDidChangeActiveTextEditor(() => sessions.touch()),
     sessions.onDidHandBack((text) => void view.insert(text)),
@@ -49,7 +48,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     }),
   );
   void host.start();
-  return { host, sessions, keys, server, facts, commands, prepare, suggestions };
+  return { host, sessions, keys, server, facts, commands, tree, prepare, suggestions };
 }
 
 export function deactivate(): Thenable<void> | undefined {

@@ -295,7 +295,7 @@ exports.run = async () => {
   const extension = vscode.extensions.getExtension('agent-host.agent-host');
   const api = await extension.activate();
   ({ host, sessions, keys, prepare } = api);
-  for (const file of ['./host_view.cjs', './host_cases.cjs']) Object.assign(TESTS, require(file)(api, HELP));
+  for (const file of ['./host_view.cjs', './host_cases.cjs', './host_elsewhere.cjs']) Object.assign(TESTS, require(file)(api, HELP));
   await ready();
   let failed = 0;
   for (const [name, test] of Object.entries(TESTS)) {

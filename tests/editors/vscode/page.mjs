@@ -10,7 +10,7 @@ const POLICY = `default-src 'none'; script-src 'nonce-n'; style-src ${ORIGIN}; f
 const HTML = `<!DOCTYPE html><html lang="en"><head><meta http-equiv="Content-Security-Policy" content="${POLICY}"><link rel="stylesheet" href="/page.css"><title>Agent</title></head>
 <body class="vscode-dark"><script nonce="n" src="/page.js"></script></body></html>`;
 const STATE = {
-  title: '', connection: { status: 'ready', text: '' }, running: false, stopping: false, model: 'scripted/demo', role: 'coder', trusted: true, pending: [],
+  title: '', connection: { status: 'ready', text: '' }, running: false, elsewhere: false, stopping: false, model: 'scripted/demo', role: 'coder', trusted: true, pending: [],
   folders: ['/w'], foldTools: true, context: null, modelProblem: '', recent: [], guidance: null, file: '',
 };
 

@@ -8,6 +8,8 @@ export interface State {
   title: string;
   connection: { status: 'starting' | 'ready' | 'missing' | 'failed'; text: string };
   running: boolean;
+  /** Another window runs this session: it is shown, and can't be told anything from here. */
+  elsewhere: boolean;
   stopping: boolean;
   model: string;
   role: string;

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import {
   LanguageClient, ResponseError, State, type FeatureState, type LanguageClientOptions, type ServerOptions, type StaticFeature,
 } from 'vscode-languageclient/node';
-import type { AgentDelta, AskAnswer, AskParams, DiagnosticsParams, FailureWire, Methods, SaveParams } from '../wire.ts';
+import type { AgentDelta, AskAnswer, AskParams, DetachedParams, DiagnosticsParams, FailureWire, Methods, SaveParams } from '../wire.ts';
 import type { Keys } from './keys.ts';
 import type { Server } from './server.ts';
 import { hostSettings } from './settings.ts';
@@ -15,6 +15,7 @@ export type Connection = { status: 'starting' | 'ready' | 'missing' | 'failed'; 
 export interface Listener {
   delta(delta: AgentDelta): void;
   ask(ask: AskParams, token: vscode.CancellationToken): Promise<AskAnswer>;
+  detached(told: DetachedParams): void;
   /** The process is gone, or another one has begun: no run of before goes on. */
   gone(): void;
 }
@@ -153,6 +154,7 @@ export class Host implements vscode.Disposable {
 
   #listen(client: LanguageClient): void {
     client.onNotification('agent/delta', (delta: AgentDelta) => this.#listener.delta(delta));
+    client.onNotification('agent/session/detached', (told: DetachedParams) => this.#listener.detached(told));
     client.onRequest('agent/ask', (ask: AskParams, token: vscode.CancellationToken) => this.#listener.ask(ask, token));
     client.onRequest('agent/save', async ({ uris }: SaveParams) => ({ saved: await saved(client, uris) }));
     client.onRequest('agent/diagnostics', ({ uri }: DiagnosticsParams) => {

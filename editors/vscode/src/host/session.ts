@@ -1,6 +1,6 @@
 // One session as this editor knows it: its transcript, its run, what waits. Not here: what is asked of the host.
 
-import type { AskAnswer, AskParams, WaitingWire } from '../wire.ts';
+import type { AskAnswer, AskParams, Seen, WaitingWire } from '../wire.ts';
 import { Transcript, type Step } from '../core/transcript.ts';
 
 export interface OpenQuestion { ask: AskParams; settle(answer: AskAnswer): void }
@@ -14,6 +14,10 @@ export class Session {
   role = '';
   model = '';
   runId: string | undefined;
+  /** A run of it that goes on in another window. */
+  elsewhere: string | undefined;
+  /** Up to where its past was read. */
+  cursor: string | undefined;
   stopping = false;
   /** Whether the transcript holds the past. */
   loaded: boolean;
@@ -46,7 +50,19 @@ export class Session {
   /** From now on steps are held, until `release`. */
   hold(): void {
     this.#held ??= [];
+  }
+
+  /** What is shown is forgotten: the past is read anew. */
+  clear(): void {
     this.transcript = new Transcript();
+    this.cursor = undefined;
+    this.elsewhere = undefined;
+  }
+
+  /** The last delta that is known. */
+  get seen(): Seen | undefined {
+    const last = Object.entries(this.transcript.runs).at(-1);
+    return last && { runId: last[0], seq: last[1].seq };
   }
 
   /** The past is there: what was held comes after it. */
@@ -55,6 +71,11 @@ export class Session {
     this.#held = null;
     for (const step of held) this.transcript.take(step);
     this.transcript.changes();
+  }
+
+  /** A run that another window has begun goes on, unless its end was told already; none: nothing goes on there. */
+  goesOnElsewhere(runId: string | undefined): void {
+    this.elsewhere = runId !== undefined && this.transcript.runs[runId]?.ended ? undefined : runId;
   }
 
   /** The run is over, one way or the other. */

@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { AgentDelta, AskAnswer, AskParams, RunParams } from '../wire.ts';
+import type { AgentDelta, AskAnswer, AskParams, DetachedParams, RunParams } from '../wire.ts';
 import type { Step } from '../core/transcript.ts';
+import { Following } from './following.ts';
 import { Refusal, type Host, type Listener } from './host.ts';
 import { Session, type OpenQuestion } from './session.ts';
 
@@ -16,6 +17,7 @@ export type Change = { kind: 'steps'; session: Session; steps: Step[] } | { kind
 
 export class Sessions implements Listener, vscode.Disposable {
   #host!: Host;
+  #following!: Following;
   #byRun = new Map<string, Session>();
   #all = new Map<string, Session>();
   #changed = new vscode.EventEmitter<Change>();
@@ -38,6 +40,8 @@ export class Sessions implements Listener, vscode.Disposable {
 
   connect(host: Host): void {
     this.#host = host;
+    this.#following = new Following(host);
+    host.onDidChange(({ status }) => status === 'ready' && void this.#following.again().then(() => this.#state(), () => {}));
   }
 
   get running(): Session[] {
@@ -56,6 +60,7 @@ export class Sessions implements Listener, vscode.Disposable {
 
   fresh(): Session {
     const { role, model } = this.current;
+    void this.#following.leave();
     this.#forgetIdle();
     this.current = this.#made();
     Object.assign(this.current, { role, model });
@@ -64,20 +69,24 @@ export class Sessions implements Listener, vscode.Disposable {
   }
 
   show(session: Session): void {
+    if (session !== this.current) void this.#following.leave();
     this.current = session;
     this.#changed.fire({ kind: 'all', session });
   }
 
-  /** Show a kept session with its past. */
+  /** Show a kept session with its past, and what other windows do with it from now on. */
   async open(sessionId: string, title: string): Promise<void> {
     let session = this.byId(sessionId);
     if (!session) {
       session = this.#made(sessionId);
       session.title = title;
     }
-    if (session.loaded) return this.show(session);
-    session.hold();
+    // What was shown before may have gone on elsewhere meanwhile.
+    const isKnown = session.running || this.#following.follows(session);
     this.show(session);
+    if (isKnown) return;
+    session.hold();
+    session.clear();
     try {
       await this.#load(session, sessionId);
       session.loaded = true;
@@ -85,6 +94,7 @@ export class Sessions implements Listener, vscode.Disposable {
       session.release();
     }
     await this.#find(session, sessionId);
+    if (session === this.current) await this.#following.follow(session);
     this.#changed.fire({ kind: 'all', session });
   }
 
@@ -177,11 +187,13 @@ export class Sessions implements Listener, vscode.Disposable {
     const session = this.#byRun.get(delta.runId) ?? this.byId(delta.sessionId) ?? this.#made(delta.sessionId);
     session.id ??= delta.sessionId;
     const { kind } = delta.delta;
-    if (kind === 'started') this.#began(session, delta.runId);
+    if (kind === 'started' && this.#mayBeElsewhere(session, delta.runId)) void this.#beganSomewhere(session, delta.runId);
+    else if (kind === 'started') this.#began(session, delta.runId);
     this.#step(session, { step: 'delta', delta });
     if (kind === 'ended' && session.runId === delta.runId) this.#over(session, delta.runId);
+    if (kind === 'ended' && session.elsewhere === delta.runId) this.#overElsewhere(session);
     // What steers is taken before the next call of the model, which comes after a result.
-    if (session.pending.length && (kind === 'toolResult' || kind === 'usage')) void this.#refreshPending(session);
+    if (session.pending.length && (kind === 'toolResult' || kind === 'usage')) void this.#refreshPending(session, delta.runId);
   }
 
   ask(ask: AskParams, token: vscode.CancellationToken): Promise<AskAnswer> {
@@ -204,7 +216,16 @@ export class Sessions implements Listener, vscode.Disposable {
     });
   }
 
+  /** The host follows a session no longer. */
+  detached({ sessionId, reason }: DetachedParams): void {
+    const session = this.#following.lost(sessionId);
+    if (!session) return;
+    this.note(session, `What other windows do with this session is not shown any more: ${reason}`);
+    this.#state();
+  }
+
   gone(): void {
+    this.#following.lost();
     for (const session of this.#all.values()) {
       for (const question of session.questions.values()) question.settle({});
       session.pending = [];
@@ -238,6 +259,35 @@ export class Sessions implements Listener, vscode.Disposable {
     this.#state();
   }
 
+  /** Whether a run of a session that is followed may be another window's: nothing was sent from here. */
+  #mayBeElsewhere(session: Session, runId: string): boolean {
+    return this.#following.follows(session) && !this.#byRun.has(runId) && !(runId in session.transcript.runs) && !session.running && session.pending.length === 0;
+  }
+
+  /** A run that nothing was sent for from here: of another window, or of our host by itself. */
+  async #beganSomewhere(session: Session, runId: string): Promise<void> {
+    session.hold();
+    try {
+      await this.#find(session, session.id ?? '');
+      const prompt = session.runId === runId ? null : await this.#following.promptOf(session, runId);
+      if (prompt !== null) session.transcript.take({ step: 'prompt', runId, text: prompt, steered: false });
+    } catch (error) {
+      session.transcript.take({ step: 'note', runId, text: `What this run was asked can't be read: ${String(error)}` });
+    } finally {
+      session.release();
+    }
+    if (session.transcript.runs[runId]?.ended) session.over(runId);
+    else if (session.runId !== runId) session.goesOnElsewhere(runId);
+    this.#changed.fire({ kind: 'all', session });
+    this.#listChanged.fire();
+  }
+
+  #overElsewhere(session: Session): void {
+    session.elsewhere = undefined;
+    this.#state();
+    this.#listChanged.fire();
+  }
+
   async #steer(session: Session, text: string, prompt: Prompt, when: 'now' | 'next'): Promise<void> {
     if (!session.id) throw new Refusal({ error: 'The run has not begun yet; try again in a moment.', code: 'session_busy' });
     const { accepted, id, runId } = await this.#host.request('agent/steer', { sessionId: session.id, prompt, when });
@@ -250,16 +300,16 @@ export class Sessions implements Listener, vscode.Disposable {
     this.#state();
   }
 
-  async #refreshPending(session: Session): Promise<void> {
+  async #refreshPending(session: Session, runId: string): Promise<void> {
     // What vanishes while it stops was taken by nobody: it is handed back.
     if (!session.id || session.stopping) return;
     const { pending } = await this.#host.request('agent/steer/list', { sessionId: session.id }).catch(() => ({ pending: session.pending }));
-    if (session.stopping || !session.running) return;
+    if (session.stopping) return; // that the run is over meanwhile changes nothing of what it took
     const waits = new Set(pending.map(({ id }) => id));
     const taken = session.pending.filter(({ id, when }) => when === 'now' && !waits.has(id));
     if (!taken.length) return;
     session.pending = session.pending.filter((each) => !taken.includes(each));
-    for (const { prompt } of taken) this.#step(session, { step: 'prompt', runId: session.runId ?? '', text: prompt, steered: true });
+    for (const { prompt } of taken) this.#step(session, { step: 'prompt', runId, text: prompt, steered: true });
     this.#state();
   }
 
@@ -277,6 +327,7 @@ export class Sessions implements Listener, vscode.Disposable {
         const became = { made: 'was made all the same', notMade: 'was not made', unknown: 'may have been made; look at the file' }[outcome];
         session.transcript.take({ step: 'note', runId: '', text: `The server ended during an edit of ${decodeURIComponent(uri).split('/').at(-1) ?? uri}: it ${became}.` });
       }
+      session.cursor = page.cursor;
       if (page.cursor === cursor) return;
       ({ cursor, more } = page);
     }
@@ -295,6 +346,8 @@ export class Sessions implements Listener, vscode.Disposable {
     const failure = error instanceof Refusal ? error.failure : { error: String(error), code: 'failed' };
     // A host that is gone has been told already, with all that went with it.
     if (session.runId === runId) this.#step(session, { step: 'failure', runId, error: failure });
+    // Who has it meanwhile is shown with what is done there.
+    if (failure.code === 'session_busy' && session === this.current && !this.#following.follows(session)) void this.#following.follow(session).then(() => this.#state(), () => {});
   }
 
   #over(session: Session, runId: string): void {

@@ -12,6 +12,7 @@ export class Composer {
   #keep: (draft: string) => void;
   #text = el('textarea', '', { rows: '1', 'aria-label': 'Prompt', spellcheck: 'true', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'suggestions', 'aria-autocomplete': 'list' });
   #list = el('ul', 'suggestions', { id: 'suggestions', role: 'listbox', 'aria-label': 'Suggestions' });
+  #owner = el('div', 'owner', { role: 'status' });
   #pending = el('ul', 'pending', { 'aria-label': 'Waiting prompts' });
   #send = iconButton('send', 'Send (Enter)', () => this.#submit('now'), 'round primary');
   #queue = labelled('queue', 'Queue', 'link queue', () => this.#submit('next'), 'Run it after this one (Alt+Enter)');
@@ -36,10 +37,13 @@ export class Composer {
     this.#keep = keep;
     this.#text.value = draft;
     this.#list.hidden = true;
+    this.#owner.hidden = true;
+    this.#owner.append(icon('elsewhere'), el('span', '', {}, 'Runs in another window, and is only shown here. Answer and stop it there.'),
+      button('Fork', 'link', () => this.#post({ type: 'fork', runId: '' }), 'Go on here, in a new session that begins like this one'));
     this.#send.disabled = true; // until it is known what goes on
     this.#queue.hidden = true;
     const mention = iconButton('at', 'Name a file, the selection or problems (@)', () => this.insert('@', false), 'pick');
-    this.element = el('form', 'composer', {}, this.#pending, this.#list,
+    this.element = el('form', 'composer', {}, this.#owner, this.#pending, this.#list,
       el('div', 'writing', {}, this.#text,
         el('div', 'tools', {}, el('div', 'picks', {}, mention, this.#model, this.#role), this.#context, el('div', 'acts', {}, this.#queue, this.#stop, this.#send))));
     this.element.addEventListener('submit', (event) => event.preventDefault());
@@ -55,9 +59,10 @@ export class Composer {
     this.#stop.disabled = state.stopping;
     name(this.#stop, state.stopping ? 'Stopping…' : 'Stop the run (Ctrl+Alt+.)');
     name(this.#send, state.running ? 'Steer: say it to the run that goes on (Enter)' : 'Send (Enter)');
-    this.#text.placeholder = state.running ? 'Steer it, or queue what comes next' : 'Ask for something (@ file, / command)';
+    this.#owner.hidden = !state.elsewhere;
+    this.#text.placeholder = state.elsewhere ? 'Write what comes next; it can be sent when that run has ended' : state.running ? 'Steer it, or queue what comes next' : 'Ask for something (@ file, / command)';
     // While the server starts, what is sent waits for it.
-    this.#send.disabled = !['ready', 'starting'].includes(state.connection.status);
+    this.#send.disabled = state.elsewhere || !['ready', 'starting'].includes(state.connection.status);
     pick(this.#model, state.model ? (state.model.split('/').at(-1) ?? '') : 'model', state.model || 'the first that has a key', 'Model');
     pick(this.#role, state.role || 'role', state.role || 'coder', 'Role');
     this.#showContext(state);

@@ -54,13 +54,14 @@ export class Dock {
 
   /** Say what goes on. `fresh`: it begins now, so that its time is known. */
   update(state: State, transcript: Transcript, fresh: boolean): void {
-    if (state.running && !this.#running && fresh) this.#since = performance.now();
-    if (!state.running) this.#since = null;
-    this.#running = state.running;
-    this.#activity.hidden = !state.running;
+    const running = state.running || state.elsewhere;
+    if (running && !this.#running && fresh) this.#since = performance.now();
+    if (!running) this.#since = null;
+    this.#running = running;
+    this.#activity.hidden = !running;
     this.#activity.classList.toggle('waits', this.#asking.size > 0);
-    this.#doing.textContent = state.running ? plain(this.#around.shortened(doing(state, transcript, this.#asking.size))) : '';
-    if (state.running && !this.#clock) this.#clock = window.setInterval(() => this.#tick(), 1000);
+    this.#doing.textContent = running ? plain(this.#around.shortened(doing(state, transcript, this.#asking.size))) : '';
+    if (running && !this.#clock) this.#clock = window.setInterval(() => this.#tick(), 1000);
     this.#tick();
   }
 
@@ -94,6 +95,7 @@ function doing({ stopping, connection }: State, transcript: Transcript, asking: 
   if (asking) return 'Waiting for you';
   if (connection.status === 'starting') return 'Waiting for the server…';
   const last = transcript.items.at(-1);
+  if (last?.kind === 'tool' && last.status === 'asking') return 'Waiting for an answer in the other window';
   if (last?.kind === 'reasoning') return 'Thinking…';
   if (last?.kind === 'tool' && ['requested', 'running'].includes(last.status)) return `${last.title}…`;
   return 'Working…';

@@ -71,14 +71,14 @@ export class Commands {
   /** What the page shows around the transcript. */
   state(): State {
     const { host, sessions, facts } = this.#parts;
-    const { title, running, stopping, pending, runId, transcript, ...chosen } = sessions.current;
+    const { title, running, elsewhere, stopping, pending, runId, transcript, ...chosen } = sessions.current;
     const settings = vscode.workspace.getConfiguration('agentHost');
     const run = runId ? transcript.runs[runId] : Object.values(transcript.runs).at(-1);
     const model = chosen.model || run?.model || settings.get<string>('model') || '';
     const { contextTokens, contextWindow } = Object.values(transcript.runs).findLast(({ usage }) => usage?.contextTokens)?.usage ?? {};
     const active = vscode.window.activeTextEditor?.document.uri;
     return {
-      title, running, stopping, pending, model, connection: host.connection,
+      title, running, elsewhere: elsewhere !== undefined, stopping, pending, model, connection: host.connection,
       role: chosen.role || run?.role || settings.get<string>('role') || 'coder',
       trusted: vscode.workspace.isTrusted,
       folders: (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath),

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { ModelWire, SessionWire } from '../wire.ts';
 import type { Host } from '../host/host.ts';
-import { ago } from './tree.ts';
+import { ago, stateOf } from './tree.ts';
 
 /** A model's name; undefined: none was chosen, "": the default. */
 export async function pickModel(host: Host, current: string): Promise<string | undefined> {
@@ -63,7 +63,7 @@ export function pickSession(host: Host): Promise<SessionWire | undefined> {
     const { sessions } = await host.request('agent/session/list', { text }).catch(() => ({ sessions: [] }));
     if (mine !== asked) return;
     pick.busy = false;
-    pick.items = sessions.map((session) => ({ label: session.title || 'Untitled', description: ago(session.updated), detail: `${session.role} · ${session.model} · ${session.status ?? ''}`, alwaysShow: true, session }));
+    pick.items = sessions.map((session) => ({ label: session.title || 'Untitled', description: ago(session.updated), detail: [session.role, session.model, stateOf(session, false)].filter(Boolean).join(' · '), alwaysShow: true, session }));
   };
   return new Promise((resolve) => {
     pick.onDidChangeValue((text) => void read(text));
