@@ -73,6 +73,15 @@ def bash(call_id: str, command: str) -> None:
         did(call_id, "denied", error=True)
 
 
+def hear_more() -> None:
+    """Take a message that has come while it works, and say so, as the CLI does."""
+    said = hear()
+    assert said["type"] == "user", said
+    say("user", message=said["message"], uuid=said["uuid"], isReplay=True)
+    text = said["message"]["content"][0]["text"]
+    answer(f"Heard: {text}")
+
+
 def call_ours(name: str, call_id: str, **arguments: object) -> str:
     """Call a tool of the server that we were told of."""
     wish(f"mcp__agent-host__{name}", call_id, **arguments)
@@ -156,6 +165,19 @@ def play(prompt: list) -> None:
             answer("It says: " + call_ours("fs_read", "toolu_1", path="a.txt"))
         case "calls_external":
             answer("It says: " + call_ours("test__go", "toolu_1", where="home"))
+        case "is_steered":
+            call_ours("fs_read", "toolu_1", path="a.txt")
+            hear_more()
+        case "is_steered_late":
+            call_ours("fs_read", "toolu_1", path="a.txt")
+            finish("The first.")
+            begin()
+            time.sleep(0.5)
+            hear_more()
+        case "never_listens":
+            call_ours("fs_read", "toolu_1", path="a.txt")
+            finish("The first.")
+            hear()
         case "hangs_in_call":
             call_ours("fs_read", "toolu_1", path="a.txt")
         case "native":

@@ -340,6 +340,7 @@ class ScriptedRuntime:
 
     def __init__(self, story: Story) -> None:
         self.story = story
+        self.steers = True
         self.requests: list[RuntimeRequest] = []
 
     async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:

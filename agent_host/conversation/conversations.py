@@ -304,6 +304,10 @@ class Conversations:
             part for part in parts if isinstance(part, TextPart)
         )  # a run reads files first
         steered = await self._runs().steer(session_id, said, "now")
+        if steered.accepted == "queued" and self._runs().take_back(session_id, steered.id):
+            # Its agent can't hear it before it is done; the document keeps what is next.
+            live.writer.change(partial(text_of.with_mark, prompt=prompt, mark="next"))
+            return live.run_id or ""
         live.steered[prompt] = steered.id
         return steered.run_id or live.run_id or ""
 

@@ -146,9 +146,9 @@ def with_more_room(text: str, run_id: str) -> str:
 
 
 def with_mark(text: str, prompt: str, mark: Mark | None) -> str:
-    """The prompt is marked as one that waits (None: as one that does not), with room below it."""
+    """The prompt is marked as one that waits so (None: that does not wait), with room below it."""
     same = [each for each in _unanswered(parse(text)) if each.body == prompt]
-    entry = next((each for each in reversed(same) if (each.mark is None) != (mark is None)), None)
+    entry = next((each for each in reversed(same) if each.mark != mark), None)
     if entry is None:
         return text
     heading = YOU if mark is None else f"{YOU} ({mark})"

@@ -185,6 +185,11 @@ class ToolServers(Protocol):
 class Runtime(Protocol):
     """Turns a prompt into events and tool calls."""
 
+    @property
+    def steers(self) -> bool:
+        """Whether it takes what the user says meanwhile (`RuntimeRequest.take_steering`)."""
+        ...
+
     def status(self, session_id: str) -> RuntimeStatus:
         """What goes on for a session; idle if nothing was ever run for it."""
         ...

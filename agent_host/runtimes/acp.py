@@ -65,6 +65,11 @@ class AcpRuntime:
         self._end_seconds = end_seconds
         self._statuses = Statuses()
 
+    @property
+    def steers(self) -> bool:
+        """Whether it takes what the user says meanwhile; see the port."""
+        return False
+
     def status(self, session_id: str) -> RuntimeStatus:
         """What goes on for a session; see the port."""
         return self._statuses.of(session_id)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeFailed
-from agent_host.core.model import RuntimeOptions, Usage
+from agent_host.core.model import RuntimeOptions, ToolCall, ToolResult, Usage
 from agent_host.core.ports import (
     RunSink,
     RuntimeRequest,
@@ -26,12 +26,13 @@ from agent_host.process import ChildExit, ChildProcess
 from agent_host.runtimes import CLAUDE as NAME
 from agent_host.runtimes import VENDORS, Environment
 from agent_host.runtimes.claude_info import PROGRAM
+from agent_host.runtimes.claude_steering import Steering
 from agent_host.runtimes.claude_talk import Talk, Terms
 from agent_host.runtimes.claude_trouble import gone, is_lost_session, outcome_of
 from agent_host.runtimes.claude_wire import INHERITED, arguments, environment, write_files
 from agent_host.runtimes.conversation import encode, user_said
 from agent_host.runtimes.loopback import Address
-from agent_host.runtimes.mcp_tools import offered
+from agent_host.runtimes.mcp_tools import CallTool, offered
 from agent_host.runtimes.programs import find_program, not_started
 from agent_host.runtimes.resume import OwnSession, Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses
@@ -61,6 +62,11 @@ class ClaudeRuntime:
         self._start_seconds = start_seconds
         self._end_seconds = end_seconds
         self._statuses = Statuses()
+
+    @property
+    def steers(self) -> bool:
+        """Whether it takes what the user says meanwhile; see the port."""
+        return True
 
     def status(self, session_id: str) -> RuntimeStatus:
         """What goes on for a session; see the port."""
@@ -99,10 +105,18 @@ class ClaudeRuntime:
     ) -> RuntimeResult | None:
         """One process from start to end; None: it no longer has the session."""
         options = self._options()
-        terms = Terms(options.tools == "native", self._start_seconds, self._price)
-        async with self._prepared(request, gate, native=terms.native) as folder:
+        times = (self._start_seconds, self._end_seconds)
+        terms = Terms(options.tools == "native", *times, self._price)
+        steering = Steering(request.take_steering)
+
+        async def call(wish: ToolCall) -> ToolResult:
+            result = await gate.call(wish)
+            await steering.pass_on()
+            return result
+
+        async with self._prepared(request, call, native=terms.native) as folder:
             child = await self._start(request, sink, options, past.session, folder)
-            talk = Talk(child, request, sink, gate, terms)
+            talk = Talk(child, request, sink, gate, terms, steering)
             patience = 0.0
             try:
                 await talk.hold(past.missed)
@@ -120,7 +134,7 @@ class ClaudeRuntime:
 
     @asynccontextmanager
     async def _prepared(
-        self, request: RuntimeRequest, gate: ToolGate, *, native: bool
+        self, request: RuntimeRequest, call: CallTool, *, native: bool
     ) -> AsyncGenerator[Path]:
         """The folder with what the process is told by files; its tools' server runs meanwhile."""
         with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
@@ -128,7 +142,7 @@ class ClaudeRuntime:
             async with contextlib.AsyncExitStack() as stack:
                 address: Address | None = None
                 if not native and request.tools:
-                    served = offered(request.tools, gate.call)
+                    served = offered(request.tools, call)
                     address = await stack.enter_async_context(served)
                 write_files(folder, request.instructions, address)
                 yield folder

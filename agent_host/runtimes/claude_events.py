@@ -75,6 +75,13 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Took:
+    """The CLI has taken a message of ours, by its name; empty: it had none."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class MayRun:
     """May this tool run? `hook`: the hook asks, else the CLI's own permission check."""
 
@@ -136,6 +143,7 @@ Event = (
     | Retrying
     | Wished
     | Returned
+    | Took
     | MayRun
     | Unserved
     | Withdrawn
@@ -170,6 +178,8 @@ class EventReader:
                 return self._streaming(message)
             case "assistant":
                 return self._assistant(message)
+            case "user" if message.get("isReplay") is True:
+                return (Took(_text(message, "uuid")),)
             case "user":
                 return _results(message)
             case "system":

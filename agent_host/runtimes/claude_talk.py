@@ -30,10 +30,12 @@ from agent_host.runtimes.claude_events import (
     Said,
     Spent,
     Spoke,
+    Took,
     Unserved,
     Wished,
     Withdrawn,
 )
+from agent_host.runtimes.claude_steering import Steering
 from agent_host.runtimes.claude_tools import NATIVE, wish
 from agent_host.runtimes.claude_trouble import failure, not_logged_in, silent, ungated
 from agent_host.runtimes.claude_wire import OUR_PREFIX
@@ -45,7 +47,7 @@ from agent_host.runtimes.resume import session_item
 QUIET_SECONDS = 0.2
 """How long, after its answer, a CLI with tools of its own may still begin to ask."""
 
-_Heard = Began | Said | Spoke | Spent | Retrying | Wished | Returned | Background | Finished
+_Heard = Said | Spoke | Spent | Retrying | Wished | Took | Background | Finished
 
 _NOT_OURS = "This tool is switched off here; use the tools of the server agent-host."
 _NO_COUNTERPART = "This tool can't be judged, so it is switched off here."
@@ -53,10 +55,14 @@ _NO_COUNTERPART = "This tool can't be judged, so it is switched off here."
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a talk is held. `price` gives the cost of a call of a model, None is unknown."""
+    """How a talk is held. `price` gives the cost of a call of a model, None is unknown.
+
+    `end_seconds`: so long it may take to begin with what was said too late for its answer.
+    """
 
     native: bool
     start_seconds: float
+    end_seconds: float
     price: Callable[[str, Usage], float | None]
 
 
@@ -70,6 +76,7 @@ class Talk:
         sink: RunSink,
         gate: ToolGate,
         terms: Terms,
+        steering: Steering,
     ) -> None:
         self.usage = Usage()
         self.session: str | None = None
@@ -81,6 +88,8 @@ class Talk:
         self._sink = sink
         self._gate = gate
         self._terms = terms
+        self._steering = steering
+        steering.attach(child.send, self._remember)
         self._reader = EventReader()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._decided: dict[str, str | None] = {}
@@ -128,12 +137,15 @@ class Talk:
         except TimeoutError:
             if self.finished is None:
                 self.trouble = silent(self._terms.start_seconds, self._child.stderr_tail)
+            elif self._steering.waits:
+                self._sink.log(NAME, "What was said last has not been taken: say it again.")
 
     def _until(self) -> float | None:
         """When, after its answer, the talk is over; None while it may go on."""
         if self._behind or self._asking:
             return None
         quiet = QUIET_SECONDS if self._terms.native else 0.0
+        quiet = self._terms.end_seconds if self._steering.waits else quiet
         return asyncio.get_running_loop().time() + quiet
 
     def _events(self, line: bytes) -> Sequence[Event]:
@@ -165,13 +177,18 @@ class Talk:
                 await self._child.send(refusal)
             case Responded():
                 pass
+            case Began():
+                limit.reschedule(None)
+                self.finished = None  # a turn goes on, be it a further one
+                self._begin(event)
+            case Returned():
+                self._return(event)
+                await self._steering.pass_on()
             case _:
                 self._hear(event)
 
     def _hear(self, event: _Heard) -> None:
         match event:
-            case Began():
-                self._begin(event)
             case Said(text, thinking):
                 self._say(text, thinking=thinking)
             case Spoke():
@@ -182,8 +199,8 @@ class Talk:
                 self._retry(event)
             case Wished():
                 self._wish(event)
-            case Returned():
-                self._return(event)
+            case Took(name):
+                self._steering.heard(name)
             case Background(task, running):
                 (self._behind.add if running else self._behind.discard)(task)
             case Finished():
@@ -267,6 +284,7 @@ class Talk:
             limit.reschedule(None)
         try:
             reason = await self._reason_against(event)
+            await self._steering.pass_on()
             with contextlib.suppress(ChildGone):
                 await self._child.send(
                     claude_wire.hook_answer(event.request_id, reason)

@@ -59,7 +59,7 @@ def arguments(
     prompt = "append-system-prompt-file" if native else "system-prompt-file"
     wished = [
         *("-p", "--verbose", "--include-partial-messages"),
-        *("--input-format=stream-json", "--output-format=stream-json"),
+        *("--input-format=stream-json", "--output-format=stream-json", "--replay-user-messages"),
         # The user's and the project's own settings, hooks and servers decide nothing here.
         *("--setting-sources=", "--strict-mcp-config", "--disable-slash-commands"),
         *("--permission-mode=default", "--permission-prompt-tool=stdio"),
@@ -108,8 +108,11 @@ def interrupt() -> bytes:
     return _asked(INTERRUPT, {"subtype": "interrupt"})
 
 
-def prompt(parts: Sequence[PromptPart], missed: str) -> bytes:
-    """The user's message; `missed` is what was said without this runtime."""
+def prompt(parts: Sequence[PromptPart], missed: str, name: str | None = None) -> bytes:
+    """The user's message; `missed` is what was said without this runtime.
+
+    `name`, a UUID, is what the CLI calls it when it takes it.
+    """
     content: list[JsonObject] = []
     if missed:
         content.append(_text(f"What was said earlier in this conversation:\n\n{missed}\n\n---\n"))
@@ -124,7 +127,8 @@ def prompt(parts: Sequence[PromptPart], missed: str) -> bytes:
             case ResourcePart(uri):
                 content.append(_text(uri))
     message = {"role": "user", "content": content}
-    return _line({"type": "user", "message": message, "parent_tool_use_id": None})
+    named = {} if name is None else {"uuid": name}
+    return _line({"type": "user", "message": message, "parent_tool_use_id": None, **named})
 
 
 def hook_answer(request_id: str, reason: str | None) -> bytes:

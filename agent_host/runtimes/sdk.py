@@ -112,6 +112,11 @@ class SdkRuntime:
         """Run one prompt; see the port."""
         return await self._statuses.follow(request.session_id, self._run(request, sink, gate))
 
+    @property
+    def steers(self) -> bool:
+        """Whether it takes what the user says meanwhile; see the port."""
+        return True
+
     def status(self, session_id: str) -> RuntimeStatus:
         """What goes on for a session; see the port."""
         return self._statuses.of(session_id)

@@ -95,14 +95,20 @@ class SessionManager:
         return await self._stop(self._open())
 
     async def steer(self, session_id: str, prompt: tuple[PromptPart, ...], when: When) -> Steered:
-        """Say something to a session: to its run, or as a run of its own after it."""
+        """Say something to a session: to its run, or as a run of its own after it.
+
+        What is said "now" to an agent that can't hear it is queued.
+        """
         session = self._sessions.get(session_id)
         if session is None:
             await self._staff.store.session(session_id)  # raises SessionNotFound
         while session is not None and session.current is not None and session.current.stopping:
             await asyncio.wait((session.current.outcome,))  # what is being stopped takes no more
+        running = session.current if session is not None else None
+        if running is not None and not running.steers:
+            when = "next"
         waiting = Waiting(self._staff.new_id(), prompt, when)
-        if session is None or session.current is None:
+        if session is None or running is None:
             ticket = self._start(RunRequest(prompt, session_id))
             await ticket.begins()
             return Steered("started", waiting.id, ticket.run_id)

@@ -187,6 +187,11 @@ class Run:
         """End the run early; `execute` returns once it is gone."""
         self._end_early(RuntimeResult("stopped", "", reason=reason))
 
+    @property
+    def steers(self) -> bool:
+        """Whether what is said to it meanwhile reaches its agent."""
+        return self._around.runtime.steers
+
     # ---- ending early
 
     def _end_early(self, outcome: RuntimeResult) -> None:

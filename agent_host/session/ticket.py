@@ -43,6 +43,11 @@ class Ticket:
         """Whether its last delta is told; it may still hold its session for a moment."""
         return self.run is not None and self.run.ended
 
+    @property
+    def steers(self) -> bool:
+        """Whether its run takes what is said meanwhile; one that has not begun yet may."""
+        return self.run is None or self.run.steers
+
     def began(self, run: Run) -> None:
         """The run exists now; it is stopped at once if that was asked for meanwhile."""
         self.run = run

@@ -112,6 +112,12 @@ class Gate:
             self.inside -= 1
 
 
+def saying(text: str, gate: Gate) -> Callable[[], tuple[TextPart, ...]]:
+    """What a person says once something has been called, to be taken once."""
+    said = [TextPart(text)]
+    return lambda: (said.pop(),) if said and gate.calls else ()
+
+
 def runtime(
     command: Sequence[str], *, environ: dict[str, str] | None = None, **more: Any
 ) -> ClaudeRuntime:

@@ -12,7 +12,17 @@ import pytest
 from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeMissing
 from agent_host.core.model import Limits, Usage
 from tests.boundary.action_support import processes, until
-from tests.boundary.claude_support import FAKE, SESSION, Gate, Sink, fake, request, run, runtime
+from tests.boundary.claude_support import (
+    FAKE,
+    SESSION,
+    Gate,
+    Sink,
+    fake,
+    request,
+    run,
+    runtime,
+    saying,
+)
 
 
 async def test_a_plain_answer_with_usage_and_session(tmp_path: Path) -> None:
@@ -141,6 +151,29 @@ async def test_one_that_cannot_be_gated_is_refused_at_its_start(
     assert result.status == "failed"
     assert result.error is not None
     assert why in result.error.message
+
+
+# ---- what is said to it meanwhile
+
+
+@pytest.mark.parametrize("behaviour", ["is_steered", "is_steered_late"])
+async def test_what_is_said_meanwhile_reaches_it(tmp_path: Path, behaviour: str) -> None:
+    gate = Gate()
+    said = saying("rather that", gate)
+    result, sink = await run(fake(behaviour), tmp_path, gate, take_steering=said)
+    assert (result.status, result.output) == ("completed", "Done.")
+    assert sink.said == "Heard: rather that"
+    users = [item["content"] for item in sink.memory if item.get("role") == "user"]
+    assert "rather that" in str(users[1])
+
+
+async def test_one_that_takes_nothing_ends_all_the_same(tmp_path: Path) -> None:
+    gate = Gate()
+    said = saying("rather that", gate)
+    which = fake("never_listens", end_seconds=0.5)
+    result, sink = await run(which, tmp_path, gate, take_steering=said)
+    assert result.status == "completed"
+    assert any("has not been taken: say it again" in line for line in sink.logs)
 
 
 # ---- how it ends

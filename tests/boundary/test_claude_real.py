@@ -13,7 +13,7 @@ import pytest
 from agent_host.core.model import Limits, RuntimeOptions
 from agent_host.runtimes.claude_cli import ClaudeRuntime
 from agent_host.runtimes.claude_info import claude_info
-from tests.boundary.claude_support import Gate, Sink, request, run, runtime
+from tests.boundary.claude_support import Gate, Sink, request, run, runtime, saying
 from tests.vendors.anthropic import AnthropicVendor
 from tests.vendors.server import Refused, need
 from tests.vendors.turns import Call, Turn
@@ -96,6 +96,18 @@ async def test_prompt_tool_allowed_denied_and_resume(home: Path) -> None:
         assert again.session == result.session
         assert "It was read." in texts(server.bodies[2])
         assert "The user said no." in texts(server.bodies[3])
+
+
+async def test_what_is_said_meanwhile_is_in_its_next_call_of_the_model(home: Path) -> None:
+    turns = (Turn("Look.", calls=(READ,)), *[Turn("As you like.")] * 2)
+    async with ClaudeVendor(*turns) as server:
+        gate = Gate()
+        said = saying("rather that", gate)
+        result, sink = await run(real(server, home), home / "ws", gate, take_steering=said)
+        assert (result.status, result.output) == ("completed", "As you like.")
+        # It may come in by a hair too late, and is then a turn of its own.
+        assert "rather that" in texts(server.bodies[-1])
+        assert not any("has not been taken" in line for line in sink.logs)
 
 
 async def test_stop_in_mid_stream_and_in_a_call_then_go_on(home: Path) -> None:

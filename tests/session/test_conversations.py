@@ -132,6 +132,22 @@ async def test_two_conversations_are_answered_at_once_each_in_its_document(tmp_p
         assert len(set(at.words.sessions)) == 2
 
 
+async def test_what_an_agent_cannot_hear_now_is_shown_as_next_and_said_then(tmp_path: Path) -> None:
+    async with play(tmp_path) as at:
+        at.host.runtime.steers = False
+        at.desk.show_document(ONE, "apples")
+        await at.conversations.send(ONE, "now")
+        at.words.of("apples").put_nowait("red")
+        text = await at.desk.wait_text(ONE, "red")
+        at.desk.type(ONE, f"{text.rstrip()}\n\npears\n")
+        await at.conversations.send(ONE, "now")
+        await at.desk.wait_text(ONE, "## You (next)\n\npears")
+        for word in ("green", "."):
+            at.words.of("pears").put_nowait(word)
+        at.words.of("apples").put_nowait(".")
+        await at.desk.wait_text(ONE, "green")
+
+
 async def test_a_saved_document_goes_on_with_its_session(tmp_path: Path) -> None:
     async with play(tmp_path) as at:
         at.desk.show_document(ONE, "One?")

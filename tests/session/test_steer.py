@@ -65,6 +65,24 @@ async def test_now_reaches_the_run_and_next_waits_for_its_end(tmp_path: Path) ->
         assert host.manager.waiting("s") == ()
 
 
+async def test_an_agent_that_cannot_hear_it_now_gets_it_next(tmp_path: Path) -> None:
+    async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
+        turns = Turns()
+        host.plays(turns)
+        host.runtime.steers = False
+        run = tasks.create_task(host.manager.run(asked(session_id="s")))
+        await begun(host, 1)
+        queued = await host.manager.steer("s", words("rather this"), "now")
+        assert queued.accepted == "queued"
+        assert [each.when for each in host.manager.waiting("s")] == ["next"]
+        turns.go.put_nowait("end")
+        await run
+        await begun(host, 2)
+        turns.go.put_nowait("end")
+        await host.editor.until(lambda: len(host.ended()) == 2)
+        assert turns.prompts[1] == words("rather this")
+
+
 async def test_what_came_too_late_for_the_run_starts_the_next(tmp_path: Path) -> None:
     async with stage(tmp_path) as host, asyncio.TaskGroup() as tasks:
         turns = Turns()

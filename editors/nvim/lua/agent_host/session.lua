@@ -204,7 +204,9 @@ function Session:_steer(prompt, when)
       by_run[answer.runId], self.run, self.last_run = self, answer.runId, answer.runId
       self.transcript:change(function() self.render:user(prompt) end)
     elseif not self:_taken_early(prompt) then
-      table.insert(self.pending, { id = answer.id, prompt = prompt, when = when })
+      -- An agent that can't hear it now gets it next.
+      local waits = answer.accepted == 'queued' and 'next' or when
+      table.insert(self.pending, { id = answer.id, prompt = prompt, when = waits })
     end
     changed(self)
   end)

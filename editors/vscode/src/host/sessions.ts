@@ -296,7 +296,8 @@ export class Sessions implements Listener, vscode.Disposable {
       this.#began(session, runId);
       return;
     }
-    session.pending.push({ id, prompt: text, when });
+    // An agent that can't hear it now gets it next.
+    session.pending.push({ id, prompt: text, when: accepted === 'queued' ? 'next' : when });
     this.#state();
   }
 
