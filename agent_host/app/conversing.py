@@ -16,6 +16,7 @@ from agent_host.conversation.offers import (
     about_place,
     about_questions,
     in_conversation,
+    nearest,
     stop,
 )
 from agent_host.conversation.questions import OpenQuestions
@@ -81,7 +82,7 @@ class Conversing:
         conversation = self._conversations.shelf.conversation(uri)
         running, questions = self._running(), self._questions.all()
         if conversation is not None:
-            offers = [*self._offers(uri, conversation)]
+            offers = [*nearest(self._offers(uri, conversation), where.end.line)]
         else:
             offers = [*about_questions(questions)]
             offers += [stop(None)] if running else []

@@ -52,6 +52,18 @@ def in_conversation(
     return tuple(found)
 
 
+def nearest(offers: Sequence[Offer], line: int) -> tuple[Offer, ...]:
+    """Of offers with the same title, for a list without places, the one that the cursor means.
+
+    That is the last at or above its line, counted from 0; else the first.
+    """
+    chosen: dict[str, Offer] = {}
+    for offer in offers:
+        if offer.title not in chosen or offer.line <= line:
+            chosen[offer.title] = offer
+    return tuple(chosen.values())
+
+
 def about_questions(questions: Sequence[Question], line: int = 0) -> Iterator[Offer]:
     """The answers to open questions; with several, each title says to which."""
     for question in questions:

@@ -19,6 +19,19 @@ INITIALIZED = """
 local client = vim.lsp.get_clients({ name = 'agent_host', bufnr = 0 })[1]
 return client ~= nil and client.initialized == true
 """
+PICKER = """
+asked = {}
+local own = vim.ui.select
+vim.ui.select = function(items, opts, choose)
+  if opts.kind ~= 'lsp_message' then return own(items, opts, choose) end
+  table.insert(asked, function(title)
+    for index, item in ipairs(items) do
+      if item.title == title then return choose(item, index) end
+    end
+  end)
+end
+"""
+"""A person's own picker of answers, as plug-ins bring them: the editor does not wait for it."""
 
 Begin = Callable[..., AbstractContextManager[Neovim]]
 
@@ -27,9 +40,9 @@ Begin = Callable[..., AbstractContextManager[Neovim]]
 def begin(job: Job, tmp_path: Path) -> Begin:
     """Starts Neovim on a document of the workspace, with a model that takes these turns."""
     init = tmp_path / "init.lua"
-    init.write_text(readme_lines("lua"))
 
-    def start(name: str, turns: Turns) -> Neovim:
+    def start(name: str, turns: Turns, more: str = "") -> Neovim:
+        init.write_text(readme_lines("lua") + more)
         environment = job.with_host(tmp_path / f"{name}.yaml", turns)
         environment |= {"XDG_STATE_HOME": str(tmp_path / "nvim")}
         editor = Neovim([BIN / "nvim", "--clean", "-u", init, name], env=environment, cwd=job.root)
@@ -129,4 +142,96 @@ def test_a_run_is_stopped_denied_and_taken_back_from_the_document(begin: Begin, 
         assert talk.read_text().count("> stopped") == 1
         choose(editor, "Agent: undo its changes")
         editor.wait_text(job.file, DISK.rstrip())
+        assert complaints(editor) == ""
+
+
+def test_what_waits_for_a_run_is_done_in_its_order_or_taken_back(begin: Begin, job: Job) -> None:
+    talk = job.root / "talk.agent.md"
+    turns = [
+        [{"call": {"name": "fs_edit", "arguments": EDIT}}],
+        [{"text": "{{prompt}} is heard."}],
+    ]
+    with begin(talk.name, turns, PICKER) as editor:
+        editor.keys("iBegin<Esc>")
+        editor.wait_text(talk, "Begin")
+        choose(editor, "Agent: send")
+        editor.wait(lambda: editor.lua("return #asked") == 1, "the question")
+        for prompt in ("First", "Never", "Last"):
+            editor.keys(f"<Esc>Go{prompt}<Esc>")
+            editor.wait_text(talk, prompt)
+            choose(editor, "Agent: send after this")
+            editor.wait_text(talk, f"## You (next)\n\n{prompt}")
+        editor.keys("<Esc>:call search('Never')<CR>")
+        choose(editor, "Agent: take back")
+        editor.wait(lambda: editor.text(talk).count("## You (next)") == 2, "taking back")
+        for number in (1, 2, 3):
+            editor.wait(lambda n=number: editor.lua("return #asked") == n, "a question")
+            editor.lua("asked[...]('Deny')", number)
+        editor.wait(lambda: editor.text(talk).count("> completed") == 3, "three answers")
+        heard = re.findall(r"^(\w+) is heard\.", editor.text(talk), re.MULTILINE)
+        assert heard == ["Begin", "First", "Last"]
+        assert complaints(editor) == ""
+
+
+def test_a_picker_that_waits_leaves_time_to_say_why_and_its_late_answer_does_nothing(
+    begin: Begin, job: Job
+) -> None:
+    talk = job.root / "talk.agent.md"
+    once = r"^(?!.*tabs[\s\S]*tabs)[\s\S]*The user says: use tabs"
+    turns = [
+        [{"call": {"name": "fs_edit", "arguments": EDIT}}],
+        [
+            {"expect": {"result": once}},
+            {"text": "As you say."},
+            {"call": {"name": "fs_edit", "arguments": EDIT}},
+        ],
+    ]
+    with begin(talk.name, turns, PICKER) as editor:
+        editor.keys("iChange it.<Esc>")
+        editor.wait_text(talk, "Change it.")
+        choose(editor, "Agent: send")
+        editor.wait(lambda: editor.lua("return #asked") == 1, "the question")
+        editor.keys("<Esc>Gouse tabs<Esc>")
+        editor.wait_text(talk, "use tabs")
+        choose(editor, "Agent: deny, for this reason")
+        editor.wait_text(talk, "As you say.")
+        editor.wait(lambda: editor.lua("return #asked") == 2, "the next question")
+        choose(editor, "Agent: stop")
+        editor.wait_text(talk, "> stopped")
+        for number in (1, 2):
+            editor.lua("asked[...]('Allow once')", number)
+        assert editor.lua("return #asked") == 2
+        assert job.file.read_text() == DISK
+        assert complaints(editor) == ""
+
+
+def test_a_dismissed_question_denies_and_no_word_goes_with_it(begin: Begin, job: Job) -> None:
+    talk = job.root / "talk.agent.md"
+    turns = [
+        [{"call": {"name": "fs_edit", "arguments": EDIT}}],
+        [{"expect": {"result": r"^(?![\s\S]*The user says)"}}, {"text": "I leave it."}],
+    ]
+    with begin(talk.name, turns) as editor:
+        editor.keys("iChange it.<Esc>")
+        editor.wait_text(talk, "Change it.")
+        choose(editor, "Agent: send")
+        editor.wait(editor.is_asking, "the question")
+        editor.keys("q")
+        editor.wait_text(talk, "I leave it.")
+        editor.wait_text(talk, "> completed")
+        assert not editor.is_asking()
+        assert job.file.read_text() == DISK
+        assert complaints(editor) == ""
+
+
+def test_a_command_of_many_lines_keeps_the_document_short(begin: Begin, job: Job) -> None:
+    talk = job.root / "talk.agent.md"
+    call = {"name": "terminal_run", "arguments": {"command": "seq 35000"}}
+    with begin(talk.name, [[{"call": call}], [{"text": "I have counted."}]]) as editor:
+        editor.keys("iCount.<Esc>")
+        editor.wait_text(talk, "Count.")
+        choose(editor, "Agent: send")
+        pick(editor, "Allow once")
+        editor.wait_text(talk, "I have counted.")
+        assert len(editor.text(talk)) < 20_000
         assert complaints(editor) == ""
