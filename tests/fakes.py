@@ -135,9 +135,10 @@ class FakeEditor:
         self.shown.append(uri)
         return True
 
-    async def show_text(self, title: str, text: str) -> bool:
+    async def show_text(self, title: str, text: str) -> str | None:
         self.shown.append(f"{title}: {text}")
-        return True
+        self.arrived.set()
+        return None
 
     async def move(self, uri: str, to: str) -> bool:
         self.moved.append((uri, to))

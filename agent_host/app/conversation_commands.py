@@ -167,9 +167,8 @@ class ConversationCommands:
     async def _show(self, arguments: Sequence[object]) -> JsonObject:
         params = read(CallParams, _object(arguments, text_is="callId"))
         question = self._questions.find(params.call_id)
-        text = question.whole
-        if not await self._editor.show_text(question.title, text):
-            raise InvalidRequest("This editor can't open it by itself.", field="callId")
+        if where := await self._editor.show_text(question.title, question.whole):
+            raise InvalidRequest(f"This editor can't open it by itself. {where}", field="callId")
         return _answered(question)
 
 

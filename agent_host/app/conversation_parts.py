@@ -27,6 +27,8 @@ _COMPACT = PromptCommand(
     COMPACT, "Sum up the conversation so far; words after it are kept in mind."
 )
 
+_WARNING = 2
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationParts:
@@ -59,6 +61,9 @@ def conversation_parts(  # noqa: PLR0913 - the wiring diagram names every part
         prompts = found.prompts.values()
         return [_COMPACT, *(PromptCommand(each.name, each.description) for each in prompts)]
 
+    def tell(message: str) -> None:
+        edge.notify("window/showMessage", {"type": _WARNING, "message": message})
+
     files = WorkspaceFiles(editor, actions, lambda: workspace.roots, time.monotonic)
     conversations = Conversations(
         editor,
@@ -67,6 +72,7 @@ def conversation_parts(  # noqa: PLR0913 - the wiring diagram names every part
         compose=files.attached,
         shorten=files.shortened,
         new_id=new_id,
+        tell=tell,
     )
     questions = OpenQuestions(lambda: conversing.refresh())  # noqa: PLW0108 - made below
     conversing = Conversing(

@@ -15,6 +15,7 @@ from agent_host.conversation import format as text_of
 from agent_host.conversation.composer import Composer
 from agent_host.conversation.format import parse
 from agent_host.conversation.shelf import Shelf
+from agent_host.conversation.unwritten import Unwritten
 from agent_host.conversation.writer import DocumentWriter
 from agent_host.core.document import Document, Position, Range
 from agent_host.core.errors import AgentHostError, InvalidRequest
@@ -67,7 +68,7 @@ Compose = Callable[[str], Awaitable[tuple[PromptPart, ...]]]
 class Conversations:
     """What is sent from conversation documents. `tasks` owns the writers and the runs.
 
-    `shelf` holds the documents that are open.
+    `shelf` holds the documents that are open; `tell` shows one message to the person.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Conversations:
         compose: Compose,
         shorten: Callable[[str], str],
         new_id: Callable[[], str],
+        tell: Callable[[str], None],
     ) -> None:
         self._editor = editor
         self._runs = runs
@@ -87,6 +89,7 @@ class Conversations:
         self._shorten = shorten
         self._new_id = new_id
         self.shelf = Shelf(editor)
+        self._unwritten = Unwritten(editor, tell)
         self._live: dict[str, _Live] = {}
         self._of_run: dict[str, _Live] = {}
         self._to_send: set[str] = set()
@@ -207,6 +210,7 @@ class Conversations:
         live.writer.write(run_id, live.composer.feed(delta))
         if isinstance(delta, Ended) and live.run_id == run_id:
             live.ended = True
+            live.writer.try_again()
 
     def _adopt(self, numbered: NumberedDelta) -> _Live | None:
         """A run that a session of a document began by itself, with what was said too late."""
@@ -232,6 +236,7 @@ class Conversations:
         run_id = self._new_id()[:12]
         live.sent = prompt
         self._begin(live, run_id)
+        live.writer.try_again()
         made = live.writer.change(partial(text_of.with_answer, prompt=prompt, run_id=run_id))
         self._tasks.create_task(self._converse(live, document, prompt, run_id))
         self._tasks.create_task(self._move_on(document.uri, made))
@@ -249,6 +254,7 @@ class Conversations:
         except AgentHostError as error:
             live.writer.write(run_id, live.composer.fail(error.code, error.message))
             self._over(live, run_id)
+            await self._unwritten.show(live.writer, run_id, live.session_id)
             return
         request = RunRequest(
             parts,
@@ -274,6 +280,7 @@ class Conversations:
             live.writer.write(run_id, said)
         finally:
             self._over(live, run_id)
+        await self._unwritten.show(live.writer, run_id, live.session_id)
         await self._go_on(live, stopped=status == "stopped")
 
     def _over(self, live: _Live, run_id: str) -> None:
@@ -317,7 +324,9 @@ class Conversations:
         key = same_key(document.uri)
         live = self._live.get(key)
         if live is None:
-            live = self._live[key] = _Live(document.uri, DocumentWriter(document.uri, self._editor))
+            refused = partial(self._unwritten.refused, document.uri)
+            writer = DocumentWriter(document.uri, self._editor, refused)
+            live = self._live[key] = _Live(document.uri, writer)
             self._tasks.create_task(live.writer.serve())
         if live.run_id is None:
             live.session_id = parse(document.text).session_id

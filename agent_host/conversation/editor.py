@@ -77,7 +77,7 @@ class ConversationEditor:
         """See Editor."""
         return await self._editor.show(uri, selection)
 
-    async def show_text(self, title: str, text: str) -> bool:
+    async def show_text(self, title: str, text: str) -> str | None:
         """See Editor."""
         return await self._editor.show_text(title, text)
 

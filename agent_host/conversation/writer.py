@@ -24,6 +24,9 @@ SECONDS_AT_MOST = 2.0
 
 CHARACTERS_A_SECOND = 1_000_000
 
+SECONDS_REFUSED = 2.0
+"""An edit may be refused for a text that the person is changing: that does not last."""
+
 MOST_WAITING = 4 * 1024 * 1024
 """Characters that wait for a document; what is more is left to the session's own record."""
 
@@ -51,22 +54,29 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """An edit that the editor took or lost: what it was made of shows with the next change."""
+    """An edit that the editor took or lost: what it was made of shows with the next change.
+
+    `refused`: the reason, of one that it lost for certain; `at`: when, in the loop's time.
+    """
 
     before: str
     after: str
     sent: tuple[Made | Piece, ...]
+    refused: str | None
+    at: float
 
 
 class DocumentWriter:
     """Owned by one document; `serve` is its one loop and ends with `close`.
 
-    `wake` is to be called whenever the document was opened, changed or closed.
+    `wake` is to be called whenever the document was opened, changed or closed. `on_refused` gets
+    the reason why nothing can be written, once until something was written again.
     """
 
-    def __init__(self, uri: str, editor: Editor) -> None:
-        self._uri = uri
+    def __init__(self, uri: str, editor: Editor, on_refused: Callable[[str], None]) -> None:
+        self.uri = uri
         self._editor = editor
+        self._on_refused = on_refused
         self._waiting: list[Made | Piece] = []
         self._in_flight = 0
         self._size = 0
@@ -75,6 +85,10 @@ class DocumentWriter:
         self._woken = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
+        self._is_told = False
+        self._tries_again = False
         self._closing = asyncio.Event()
 
     def change(self, step: Step) -> asyncio.Event:
@@ -103,9 +117,16 @@ class DocumentWriter:
 
     def move(self, uri: str) -> None:
         """The document has another name from now on."""
-        self._uri = uri
+        self.uri = uri
         self._doubt = None
         self.wake()
+
+    def try_again(self) -> None:
+        """Send what was refused once more; till then it is not `at_rest`."""
+        if self._doubt is not None and self._doubt.refused is not None:
+            self._tries_again = True
+            self._at_rest.clear()
+            self.wake()
 
     def wake(self) -> None:
         """Look at the document again."""
@@ -115,11 +136,21 @@ class DocumentWriter:
         """End the loop; what waits is not written."""
         self._closing.set()
         self._idle.set()
+        self._at_rest.set()
         self._woken.set()
 
     async def written(self) -> None:
         """Return once nothing waits, or the writer is closed."""
         await self._idle.wait()
+
+    async def at_rest(self) -> None:
+        """Return once nothing waits, or what waits was refused and that was told."""
+        await self._at_rest.wait()
+
+    def unwritten(self, run_id: str) -> str:
+        """What waits of a run's answer."""
+        pieces = [each for each in self._waiting if isinstance(each, Piece)]
+        return "".join(each.text for each in pieces if each.run_id == run_id).strip()
 
     async def serve(self) -> None:
         """Write what comes, until closed."""
@@ -133,16 +164,29 @@ class DocumentWriter:
                 log.exception("writing into a conversation failed")
                 may_go_on = False
             if not may_go_on:
-                await self._woken.wait()
+                await self._more()
                 continue
             pause = min(SECONDS_BETWEEN + self._length / CHARACTERS_A_SECOND, SECONDS_AT_MOST)
             await self._pause(began + pause - loop.time())
+
+    async def _more(self) -> None:
+        """Wait until something happens; a refusal that lasts is told."""
+        doubt, seconds = self._doubt, None
+        if doubt is not None and doubt.refused is not None and not self._is_told:
+            seconds = max(0.0, doubt.at + SECONDS_REFUSED - asyncio.get_running_loop().time())
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            self._is_told = True
+            self._at_rest.set()
+            self._on_refused(doubt.refused if doubt and doubt.refused else "")
 
     # ---- one batch
 
     async def _round(self) -> bool:
         """Write what waits; False when there is nothing to do until something happens."""
-        document = self._editor.document(self._uri)
+        document = self._editor.document(self.uri)
         if document is None or not self._waiting:
             return False
         if self._doubt is not None and not self._settle(document.text):
@@ -154,7 +198,7 @@ class DocumentWriter:
             self._done(sent)
             return True
         self._in_flight = len(sent)
-        edit = BufferEdit(self._uri, document.text, after, label="")
+        edit = BufferEdit(self.uri, document.text, after, label="")
         try:
             outcome = await self._editor.apply(edit)
         finally:
@@ -162,15 +206,19 @@ class DocumentWriter:
         if outcome.status == "applied":
             self._done(sent)
         elif outcome.status == "refused":
-            self._doubt = _Doubt(document.text, after, sent)
+            refused = None if outcome.may_come else outcome.reason or "the editor refuses it"
+            at = asyncio.get_running_loop().time()
+            self._doubt = _Doubt(document.text, after, sent, refused, at)
+            if refused is not None and self._is_told:
+                self._at_rest.set()
         return True
 
     def _settle(self, now: str) -> bool:
         """Find out what became of a doubtful edit; False while the text still shows nothing."""
         doubt = self._doubt
-        if doubt is None or now == doubt.before:
+        if doubt is None or (now == doubt.before and not self._tries_again):
             return False
-        self._doubt = None
+        self._doubt, self._tries_again = None, False
         if not is_untouched(doubt.before, doubt.after, now, apart=False) and _holds(now, doubt):
             self._done(doubt.sent)
         return True
@@ -181,11 +229,15 @@ class DocumentWriter:
             if isinstance(each, Made):
                 each.done.set()
         self._size -= sum(len(each.text) for each in sent if isinstance(each, Piece))
+        self._is_told = False
         if not self._waiting:
             self._idle.set()
+            self._at_rest.set()
 
     def _go(self) -> None:
         self._idle.clear()
+        if not self._is_told:
+            self._at_rest.clear()
         self._woken.set()
 
     async def _pause(self, seconds: float) -> None:
@@ -206,14 +258,17 @@ def _changed(text: str, steps: Sequence[Made | Piece]) -> str:
 
 
 def _holds(now: str, doubt: _Doubt) -> bool:
-    """Whether the text holds the pieces of an edit, as often as it would after the edit."""
-    found, wanted = parse(now), parse(doubt.after)
-    for each in doubt.sent:
-        if isinstance(each, Piece):
-            there, expected = found.answer(each.run_id), wanted.answer(each.run_id)
-            if there is None or expected is None:
-                continue
-            piece = each.text.strip()
-            if there.body.count(piece) < expected.body.count(piece):
-                return False
-    return True
+    """Whether the text holds the pieces of an edit, as often as it would after the edit.
+
+    Of an edit without pieces nothing can be told, and nothing has to: it changes nothing twice.
+    """
+    old, found, wanted = parse(doubt.before), parse(now), parse(doubt.after)
+    pieces = [each for each in doubt.sent if isinstance(each, Piece)]
+    for each in pieces:
+        there, expected = found.answer(each.run_id), wanted.answer(each.run_id)
+        if expected is None or (there is None and old.answer(each.run_id) is not None):
+            continue  # its place was deleted by the person
+        piece = each.text.strip()
+        if there is None or there.body.count(piece) < expected.body.count(piece):
+            return False
+    return bool(pieces)

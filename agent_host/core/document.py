@@ -56,9 +56,11 @@ class EditOutcome:
     """`applied` was verified; `stale`: the text is not `before` any more; `refused`: not applied.
 
     `text` is what the document holds now, as far as the host knows. `part` and `discarded` are of
-    an edit to confirm: a person accepted some of its places, or none.
+    an edit to confirm: a person accepted some of its places, or none. `may_come`: a refused edit
+    may still be made, or be made already without the editor telling of it.
     """
 
     status: Literal["applied", "part", "discarded", "stale", "refused"]
     text: str
     reason: str | None = None
+    may_come: bool = False

@@ -234,8 +234,8 @@ class Editor(Protocol):
         """Open a document for the person; False if the editor can't or won't."""
         ...
 
-    async def show_text(self, title: str, text: str) -> bool:
-        """Open a read-only text for the person; False if the editor can't or won't."""
+    async def show_text(self, title: str, text: str) -> str | None:
+        """Open a read-only text for the person; if that fails, a sentence about where it is."""
         ...
 
     @property

@@ -48,7 +48,7 @@ class LspEditor:
         self._texts = Texts(state_dir / "shown")
         self._edits = Edits(edge, documents, self._traits)
         self._moves = Moves(edge, documents, self._traits)
-        self._questions = Questions(edge, self._traits, self._show_or_say)
+        self._questions = Questions(edge, self._traits, self.show_text)
         self._progress = Progress(edge, self._traits, on_cancel)
 
     # ---- questions
@@ -147,11 +147,8 @@ class LspEditor:
             return False
         return is_object(answer) and answer.get("success") is True
 
-    async def show_text(self, title: str, text: str) -> bool:
-        """Open a text as a read-only file of the state directory."""
-        return await self._show_or_say(title, text) is None
-
-    async def _show_or_say(self, title: str, text: str) -> str | None:
+    async def show_text(self, title: str, text: str) -> str | None:
+        """Open a text as a read-only file of the state directory; else say where that is."""
         try:
             path = await asyncio.to_thread(self._texts.write, title, text)
         except OSError as error:

@@ -24,6 +24,7 @@ _MOST_REPAIRS = 5
 _MOST_WAITED = 20.0
 # A person looks at a preview as long as it takes; an editor that forgot it does not hold a run.
 _PREVIEW_SECONDS = 1800.0
+_UNKNOWN_METHOD = -32601
 _ANNOTATION = "agent"
 _WARNING = 2
 _TYPING = "the person types all the time, and this editor could lose some of it; try again later"
@@ -74,10 +75,23 @@ class Edits:
         apart = self._may_misplace(document)
         flight = Flight(self._documents, document, edit, edits, apart=apart)
         try:
-            reply = await self._send(document, edits, edit)
+            reply = await self._reply(flight, document, edits, edit)
             return await flight.outcome(reply), flight.text_without
         finally:
             flight.end()
+
+    async def _reply(
+        self, flight: Flight, document: OpenDocument, edits: Sequence[WireEdit], edit: BufferEdit
+    ) -> Reply:
+        """What the editor says, or that its text shows the edit while it says nothing."""
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(self._send(document, edits, edit))
+            showing = tasks.create_task(flight.shown())
+            await asyncio.wait({asking, showing}, return_when=asyncio.FIRST_COMPLETED)
+            is_answered = asking.done()
+            asking.cancel()
+            showing.cancel()
+        return asking.result() if is_answered else Reply(applied=True, reason="")
 
     async def _is_quiet(self, edit: BufferEdit) -> bool:
         """Wait for a moment in which nobody types, where text could be lost else."""
@@ -146,7 +160,8 @@ class Edits:
         except TimeoutError:
             return Reply(None, "the editor did not answer, so the edit may still come")
         except EditorError as error:
-            return Reply(applied=False, reason=f"the editor answered with an error: {error}")
+            reason = f"the editor answered with an error: {error}"
+            return Reply(applied=False, reason=reason, broke=error.number != _UNKNOWN_METHOD)
         if is_object(answer) and answer.get("applied") is True:
             return Reply(applied=True, reason="")
         reason = text_in(answer, "failureReason") if is_object(answer) else None

@@ -23,6 +23,9 @@ _CONFIRM_SECONDS = 1.5
 # An editor that refused may still have typing to tell, which makes the difference to "stale".
 _SETTLE_SECONDS = 0.7
 
+# Most editors answer at the same time as they tell of the change; some never do.
+_SILENT_SECONDS = 0.5
+
 NOT_APPLIED = "the editor did not apply the edit"
 """Why, of an editor that gives no reason."""
 _READ_AGAIN = "read the file again before you edit it"
@@ -30,10 +33,14 @@ _READ_AGAIN = "read the file again before you edit it"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the editor said of an edit; `applied` None: nothing, in all the time it had."""
+    """What the editor said of an edit; `applied` None: nothing, in all the time it had.
+
+    `broke`: it broke while it made the edit; Eglot also says so of an edit of an older text.
+    """
 
     applied: bool | None
     reason: str
+    broke: bool = False
 
 
 class Flight:
@@ -59,7 +66,7 @@ class Flight:
         self._wire_edits = wire_edits
         self._apart = apart
         self._states = [edit.before]
-        self._was_seen = False
+        self._seen = asyncio.Event()
         self._changed = asyncio.Event()
         self.end = documents.watch(document.uri, self._look)
 
@@ -75,10 +82,15 @@ class Flight:
             pass
         return self._verdict(reply)
 
+    async def shown(self) -> None:
+        """Return when exactly the edit has shown for so long that no answer is to be expected."""
+        await self._seen.wait()
+        await asyncio.sleep(_SILENT_SECONDS)
+
     def _look(self) -> None:
         text = self._text()
         if text == self._edit.after:
-            self._was_seen = True
+            self._seen.set()
         if self._apart and text is not None and text != self._states[-1]:
             self._states.append(text)
         self._changed.set()
@@ -89,8 +101,8 @@ class Flight:
 
     def _has_landed(self) -> bool:
         text, edit = self._text(), self._edit
-        if self._was_seen or text is None or text == edit.before:
-            return self._was_seen
+        if self._seen.is_set() or text is None or text == edit.before:
+            return self._seen.is_set()
         if has_landed(edit.before, edit.after, text, apart=self._apart):
             return True
         is_about_endings = is_same_but_for_endings(edit.before, edit.after)
@@ -109,26 +121,27 @@ class Flight:
     def _verdict(self, reply: Reply) -> EditOutcome:
         text, edit = self._text(), self._edit
         if text is None:
-            status = "applied" if self._was_seen else "stale"
+            status = "applied" if self._seen.is_set() else "stale"
             return EditOutcome(status, "", f"the document was closed meanwhile; {_READ_AGAIN}")
         if self._has_landed():
             return EditOutcome("applied", text, _difference(edit.after, text))
         if text == edit.before:
             is_discarded = edit.confirm and reply.reason == NOT_APPLIED
             status = "discarded" if is_discarded else "refused"
-            return EditOutcome(status, text, _unconfirmed(reply))
+            may_come = reply.applied is not False or reply.broke
+            return EditOutcome(status, text, _unconfirmed(reply), may_come=may_come)
         if edit.confirm and reply.applied and is_part(edit.before, edit.after, text):
             return EditOutcome("part", text)
         # Without an answer the edit may still come, and must not be sent a second time.
         if reply.applied is None:
-            return EditOutcome("refused", text, f"{reply.reason}; {_READ_AGAIN}")
+            return EditOutcome("refused", text, f"{reply.reason}; {_READ_AGAIN}", may_come=True)
         # Who puts edits at wrong places and says that this one is made, has put it somewhere.
         is_somewhere = self._apart and reply.applied
         if not is_somewhere and is_untouched(edit.before, edit.after, text, apart=self._apart):
             return EditOutcome("stale", text, "the text has changed meanwhile")
         reason = "the text changed at the same place while the editor applied the edit"
         doubt = ", which may be misplaced" if self._apart else ""
-        return EditOutcome("refused", text, f"{reason}{doubt}; {_READ_AGAIN}")
+        return EditOutcome("refused", text, f"{reason}{doubt}; {_READ_AGAIN}", may_come=True)
 
 
 def _difference(after: str, text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,10 +10,12 @@ from agent_host.conversation import format as made
 from agent_host.conversation.format import parse
 from agent_host.conversation.writer import DocumentWriter
 from agent_host.lsp.editor import LspEditor
+from agent_host.lsp.host import EditorError
 from tests.clients.habits import EDITORS, Habits, name_of
-from tests.clients.simulated import SimulatedEditor
+from tests.clients.simulated import SILENCE, SimulatedEditor
 from tests.clients.virtual_time import run
 
+APPLY = "workspace/applyEdit"
 URI = "file:///w/talk.agent.md"
 PROMPT = "Größe 🐍?"
 WORDS = [f"word{number} é🦊{', ' if number % 7 else chr(10) * 2}" for number in range(120)]
@@ -22,15 +25,21 @@ each_editor = pytest.mark.parametrize("habits", EDITORS, ids=name_of)
 Story = Callable[[SimulatedEditor, DocumentWriter], Awaitable[None]]
 
 
-def play(habits: Habits, story: Story, tmp_path, text: str = PROMPT) -> SimulatedEditor:
+def play(
+    habits: Habits,
+    story: Story,
+    tmp_path,
+    *,
+    on_refused: Callable[[str], object] = pytest.fail,
+) -> SimulatedEditor:
     """Play a story with a writer at work; returns the editor once all is written and told."""
 
     async def main() -> SimulatedEditor:
         async with asyncio.TaskGroup() as tasks:
             editor = SimulatedEditor(habits, tasks)
             port = LspEditor(editor, editor.documents, state_dir=tmp_path, on_cancel=lambda _: None)
-            editor.open(URI, text)
-            writer = DocumentWriter(URI, port)
+            editor.open(URI, PROMPT)
+            writer = DocumentWriter(URI, port, on_refused)
             editor.documents.watch(URI, writer.wake)
             tasks.create_task(writer.serve())
             writer.change(lambda text: made.with_answer(text, PROMPT, "r1"))
@@ -145,3 +154,68 @@ def test_a_closed_document_is_written_when_it_is_open_again(tmp_path) -> None:
 
     text = play(EDITORS[0], story, tmp_path).text(URI)
     assert answer(text).split() == ["One.", "Two."]
+
+
+# ---- an editor that refuses, breaks, or says nothing
+
+REFUSALS = {
+    "read-only": {"applied": False, "failureReason": "it is read-only"},
+    "no reason": {"applied": False},
+    "no such method": EditorError(-32601, "Method not found"),
+}
+
+
+@pytest.mark.parametrize("answered", REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_is_told_once_and_all_is_written_when_the_document_was_changed(
+    answered: object, tmp_path
+) -> None:
+    told: list[str] = []
+
+    async def story(editor: SimulatedEditor, writer: DocumentWriter) -> None:
+        editor.answers[APPLY] = lambda _: answered
+        await stream(writer, WORDS, 0.1)
+        await writer.at_rest()
+        assert len(told) == 1
+        assert len([each for each in editor.asked if each[0] == APPLY]) == 1
+        assert writer.unwritten("r1") == "".join(WORDS).strip()
+        writer.try_again()
+        await writer.at_rest()
+        assert len([each for each in editor.asked if each[0] == APPLY]) == 2
+        del editor.answers[APPLY]
+        editor.type(URI, 0, "Typed. ")
+
+    text = play(EDITORS[0], story, tmp_path, on_refused=told.append).text(URI)
+    assert len(told) == 1
+    assert text.startswith("Typed. ")
+    assert answer(text) == "".join(WORDS).rstrip()
+
+
+def test_an_editor_that_breaks_or_says_nothing_is_not_sent_the_same_twice(tmp_path) -> None:
+    async def story(editor: SimulatedEditor, writer: DocumentWriter) -> None:
+        for silence in (SILENCE, EditorError(-32603, "Internal error"), {"applied": True}):
+            editor.answers[APPLY] = lambda _, silence=silence: silence
+            asked = len(editor.asked)
+            writer.write("r1", " more")
+            await asyncio.sleep(60)
+            writer.try_again()
+            await asyncio.sleep(60)
+            assert len(editor.asked) == asked + 1
+            del editor.answers[APPLY]
+            editor.type(URI, 0, "x")
+            await writer.written()
+
+    assert answer(play(EDITORS[0], story, tmp_path).text(URI)) == "more more more"
+
+
+@each_editor
+def test_an_editor_that_makes_edits_and_never_answers_is_not_waited_for(
+    habits: Habits, tmp_path
+) -> None:
+    async def story(editor: SimulatedEditor, writer: DocumentWriter) -> None:
+        await stream(writer, WORDS)
+        began = asyncio.get_running_loop().time()
+        await writer.written()
+        assert asyncio.get_running_loop().time() - began < 4
+
+    text = play(replace(habits, answers_edits=False), story, tmp_path).text(URI)
+    assert answer(text) == "".join(WORDS).rstrip()

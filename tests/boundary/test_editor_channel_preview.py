@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agent_host.core.document import BufferEdit, EditOutcome
+from agent_host.core.document import BufferEdit
 from agent_host.lsp.editor import LspEditor
 from tests.boundary.test_editor_channel_edits import TEXT, URI, play
 from tests.clients.habits import EDITORS
@@ -50,7 +50,7 @@ def test_what_a_person_made_of_a_preview_is_told(
         editor.open(URI, TEXT)
         editor.answers["workspace/applyEdit"] = confirming(editor, now, answer)
         outcome = await port.apply(BufferEdit(URI, TEXT, AFTER, "Agent edit", confirm=True))
-        assert outcome == EditOutcome(status, now, outcome.reason)  # type: ignore[arg-type]
+        assert (outcome.status, outcome.text) == (status, now)
 
     play(VSCODE, story, tmp_path)
 

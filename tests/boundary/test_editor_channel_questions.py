@@ -247,7 +247,7 @@ def test_a_state_folder_that_cannot_be_written_does_not_end_the_question(tmp_pat
 def test_the_last_fifty_texts_are_kept(tmp_path) -> None:
     async def story(editor: SimulatedEditor, port: LspEditor) -> None:
         for number in range(60):
-            assert await port.show_text("../../a title", f"text {number}")
+            assert await port.show_text("../../a title", f"text {number}") is None
         texts = {path.read_text() for path in (tmp_path / "shown").iterdir()}
         assert len(texts) == 50
         assert "text 59" in texts

@@ -18,7 +18,7 @@ class Habits:
     `stale`: what becomes of an edit for an old version. `tells_after`: how long a change waits
     until it is told; None never. `tells`: every step, or one merged change, or all of the text.
     `idle`: every key makes the waiting begin anew. `question`: whether it has a dialog;
-    `dismissed`: what closing it gives.
+    `dismissed`: what closing it gives. `answers_edits`: whether it says anything of them at all.
     """
 
     fixture: str
@@ -32,6 +32,7 @@ class Habits:
     zero_is_no_version: bool = False
     question: Literal["dialog", "error"] = "dialog"
     dismissed: Literal["null", "silence"] = "null"
+    answers_edits: bool = True
     shows: Literal["yes", "null", "error"] = "yes"
 
     @property

@@ -155,7 +155,7 @@ class SimulatedEditor:
         buffer.undo.append(buffer.text)
         # From the last to the first, so that each place is still where it was.
         self._change(uri, edits[::-1], is_edit=True)
-        return self._reply(future, {"applied": True})
+        return self._reply(future, {"applied": True} if self.habits.answers_edits else SILENCE)
 
     def _change(self, uri: str, changes: Sequence[Change], *, is_edit: bool = False) -> None:
         buffer, habits = self.buffers[uri], self.habits
