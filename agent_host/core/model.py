@@ -233,8 +233,8 @@ class RawResult:
 class ToolResult:
     """`text` is for the model, `summary` one line for a person.
 
-    `raw`: what was read or printed, for a runtime that hands it on to programs. `code`: that of the
-    ActionFailed by which it failed.
+    `images` are named in `text`. `raw`: what was read or printed, for a runtime that hands it on to
+    programs. `code`: that of the ActionFailed by which it failed.
     """
 
     status: ToolStatus
@@ -242,6 +242,7 @@ class ToolResult:
     summary: str
     raw: RawResult | None = field(default=None, compare=False, repr=False)
     code: str | None = field(default=None, compare=False, repr=False)
+    images: tuple[ImagePart, ...] = field(default=(), repr=False)
 
 
 # ---- runs and sessions

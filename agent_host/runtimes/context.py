@@ -103,8 +103,8 @@ def size_of(item: Item) -> int:
             return _ITEM + _text(text) + _opaque(opaque)
         case Called(_, name, arguments, opaque):
             return 2 * _ITEM + _text(name) + _text(arguments) + _opaque(opaque)
-        case Returned(_, output):
-            return _ITEM + _text(output)
+        case Returned(_, output, _, images):
+            return _ITEM + _text(output) + _IMAGE * len(images)
     assert_never(item)
 
 

@@ -17,6 +17,8 @@ INTERRUPTED = (
     "Interrupted: the run was stopped before this call finished. It may or may not have had an "
     "effect; check before repeating it."
 )
+MOST_KEPT = 512 * 1024
+"""Characters of an image's base64: larger ones of a result are shown in their run only."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -66,9 +68,12 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
+    """What a call gave; `images` are named in `output`."""
+
     call_id: str
     output: str
     interrupted: bool = False
+    images: tuple[ImagePart, ...] = ()
 
 
 Item = UserSaid | AgentSaid | Reasoned | Called | Returned
@@ -197,11 +202,11 @@ def encode(item: Item) -> JsonObject:
                 "arguments": arguments,
                 **_encode_opaque(opaque),
             }
-        case Returned(call_id, output, interrupted):
+        case Returned(call_id, output, interrupted, images):
             return {
                 "type": "function_call_output",
                 "call_id": call_id,
-                "output": output,
+                "output": _encode_output(output, images) if images else output,
                 "status": "incomplete" if interrupted else "completed",
             }
     assert_never(item)
@@ -228,7 +233,10 @@ def decode(entry: JsonObject) -> Item | None:
             )
         case "function_call_output":
             interrupted = entry.get("status") == "incomplete"
-            return Returned(str(entry.get("call_id")), _text(entry.get("output")), interrupted)
+            parts = _decode_parts(entry.get("output"))
+            images = tuple(part for part in parts if isinstance(part, ImagePart))
+            output = "".join(part.text for part in parts if isinstance(part, TextPart))
+            return Returned(str(entry.get("call_id")), output, interrupted, images)
         case _:
             return None
 
@@ -237,6 +245,18 @@ def _encode_part(part: TextPart | ImagePart) -> JsonObject:
     if isinstance(part, TextPart):
         return {"type": "input_text", "text": part.text}
     return {"type": "input_image", "image_url": f"data:{part.media_type};base64,{part.data}"}
+
+
+def _encode_output(output: str, images: Iterable[ImagePart]) -> list[JsonObject]:
+    """A result with its images; large ones are only named, because each run reads all of this."""
+    kept = [image for image in images if len(image.data) <= MOST_KEPT]
+    lost = [image for image in images if len(image.data) > MOST_KEPT]
+    output += "".join(
+        f"\n[{image.media_type} of {len(image.data) * 3 // 4096} KiB was shown here, and is too "
+        "large to be kept: call the tool again to see it.]"
+        for image in lost
+    )
+    return [_encode_part(part) for part in (TextPart(output), *kept)]
 
 
 def _encode_opaque(opaque: Opaque | None) -> JsonObject:

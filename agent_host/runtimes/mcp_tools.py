@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 from agent_host import __version__
-from agent_host.core.model import JsonObject, ToolCall, ToolResult, ToolSpec
+from agent_host.core.model import ImagePart, JsonObject, ToolCall, ToolResult, ToolSpec
 from agent_host.runtimes.loopback import Address, Reply, loopback
 
 SERVER_NAME = "agent-host"
@@ -115,7 +115,7 @@ class _Server:
         finally:
             self._running.pop(key, None)
         result = ToolResult("stopped", "Withdrawn.", "") if work.cancelled() else work.result()
-        content = [{"type": "text", "text": result.text}]
+        content = [{"type": "text", "text": result.text}, *map(_shown, result.images)]
         told = {"content": content, "isError": result.status != "ok"}
         await reply.event(_result(request_id, told))
         await reply.end_events()
@@ -149,6 +149,13 @@ async def _show_life(reply: Reply, token: object) -> None:
 
 def _described(tool: ToolSpec) -> JsonObject:
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+
+
+def _shown(part: ImagePart) -> JsonObject:
+    if part.media_type.startswith("image/"):
+        return {"type": "image", "data": part.data, "mimeType": part.media_type}
+    document = {"uri": "result:document", "mimeType": part.media_type, "blob": part.data}
+    return {"type": "resource", "resource": document}
 
 
 def _object(value: object) -> JsonObject:

@@ -216,7 +216,7 @@ class RunLoop:
 
     async def _perform(self, call: Called) -> str:
         result = await self._gate.call(_tool_call(call))
-        self._memory.add([Returned(call.call_id, clean(result.text))])
+        self._memory.add([Returned(call.call_id, clean(result.text), images=result.images)])
         return result.text
 
     async def _owned(self, work: Coroutine[object, object, _T]) -> _T:

@@ -1,6 +1,7 @@
 """MCP servers by stdio: a real one, and those that misbehave in each way that is known."""
 
 import asyncio
+import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -48,8 +49,9 @@ async def test_a_real_servers_tools_are_offered_and_called() -> None:
         assert (broken.status, "real.broken failed" in broken.text) == ("failed", True)
         refused = await those.call("refused")
         assert (refused.status, "not today" in refused.text) == ("failed", True)
-        picture = (await those.call("picture")).text
-        assert picture.startswith("a picture:\n[image, image/png, 10")
+        picture = await those.call("picture")
+        assert picture.text == "a picture:\n[image, image/png, 104 bytes: shown as number 1]"
+        assert [base64.b64decode(image.data)[:4] for image in picture.images] == [b"\x89PNG"]
         assert len((await those.call("long", count=3_000_000)).text) == 3_000_000
 
 
@@ -181,7 +183,7 @@ async def test_what_can_not_be_shown_is_named() -> None:
             "[resource x <file:///x>]",
             "[resource <file:///y>]",
             "why",
-            "[resource <file:///z>, 3 bytes: it can't be shown here]",
+            "[resource <file:///z>, of an unknown type, 3 bytes: it can't be shown here]",
             "[something of the kind 'hologram' that can't be shown here]",
             "[something of the kind 'None' that can't be shown here]",
         ]

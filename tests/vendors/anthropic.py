@@ -243,6 +243,10 @@ class AnthropicVendor(VendorServer):
                 need(isinstance(block["input"], dict), f"{where}: input must be an object")
             case "image":
                 only(block["source"], "type media_type data url", where)
+            case "tool_result" if isinstance(block.get("content"), list):
+                for part in block["content"]:
+                    need(part["type"] in ("text", "image", "document"), f"{where}: bad content")
+                    self._check_block(part, "user", where)
             case _:
                 pass
 

@@ -87,6 +87,7 @@ class ChatVendor(VendorServer):
             need(role != "system" or number == 0, f"{where}: system message must come first")
             if role == "tool":
                 only(message, "role content tool_call_id", where)
+                need(isinstance(message["content"], str), f"{where}: a tool's message is text")
                 need(message["tool_call_id"] in waiting, f"{where}: tool result without a call")
                 waiting.remove(message["tool_call_id"])
             else:

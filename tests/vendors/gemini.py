@@ -143,7 +143,9 @@ def _check_turn(content: Any, called: list[Any], number: int, contents: list[Any
         f"{where}: the number of function response parts must equal that of the function calls",
     )
     for answer, call in zip(answers, called, strict=True):
-        only(answer, "id name response", where)
+        only(answer, "id name response parts", where)
+        for part in answer.get("parts", []):
+            only(part, "inlineData", where)
         need(answer["name"] == call["name"], f"{where}: function response has another name")
         need(answer.get("id") == call.get("id"), f"{where}: function response has another id")
     need(not calls or content["role"] == "model", f"{where}: calls must be the model's")

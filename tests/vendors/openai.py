@@ -194,6 +194,7 @@ class OpenAIVendor(VendorServer):
                         f"No tool call found for function call output {item['call_id']}.",
                     )
                     need(item["call_id"] not in results, f"{where}: two outputs of one call")
+                    _check_message({"role": "user", "content": item["output"]}, where)
                     results.add(item["call_id"])
         need(reasoned is None, "reasoning was provided without its required following item")
         need(calls == results, f"No tool output found for function calls {calls - results}.")

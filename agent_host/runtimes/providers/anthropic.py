@@ -164,9 +164,12 @@ def _blocks(item: Item) -> list[dict[str, object]]:
             return [data if "data" in data else {"type": "thinking", "thinking": text} | data]
         case Called(call_id, name):
             return [{"type": "tool_use", "id": call_id, "name": name, "input": item.decoded()}]
-        case Returned(call_id, output, interrupted):
+        case Returned(call_id, output, interrupted, images):
             result: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id}
-            if output.strip():
+            if images:
+                parts = map(_part, (TextPart(output), *images))
+                result["content"] = [part for part in parts if part.get("text", "?") != ""]
+            elif output.strip():
                 result["content"] = output
             return [result | {"is_error": True} if interrupted else result]
 

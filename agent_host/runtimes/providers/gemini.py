@@ -131,7 +131,9 @@ class GeminiProvider:
             # given as plain data, which takes the place of these contents.
             contents="-",
             config=types.GenerateContentConfig(
-                http_options=types.HttpOptions(extra_body={"contents": contents(ask.items)}),
+                http_options=types.HttpOptions(
+                    extra_body={"contents": contents(ask.items, ask.name)}
+                ),
                 system_instruction=ask.instructions or None,
                 tools=list(tools) if ask.tools else None,
                 automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
@@ -174,13 +176,13 @@ class GeminiProvider:
 _Part = dict[str, object]
 
 
-def contents(items: tuple[Item, ...]) -> list[_Part]:
+def contents(items: tuple[Item, ...], model: str) -> list[_Part]:
     """The conversation as contents that take turns, in the words of the wire."""
     called = {item.call_id: item for item in items if isinstance(item, Called)}
     turns: list[tuple[str, list[_Part]]] = []
     for item in items:
         role = "user" if isinstance(item, UserSaid | Returned) else "model"
-        parts = _parts(item, called)
+        parts = _parts(item, called, model)
         if not parts:
             continue
         if turns and turns[-1][0] == role and _may_join(*turns[-1], item):
@@ -198,7 +200,7 @@ def _may_join(role: str, parts: Sequence[_Part], item: Item) -> bool:
     return role == "model" or holds_results == isinstance(item, Returned)
 
 
-def _parts(item: Item, called: Mapping[str, Called]) -> list[_Part]:
+def _parts(item: Item, called: Mapping[str, Called], model: str) -> list[_Part]:
     match item:
         case UserSaid(parts):
             return [part for part in map(_part, parts) if part.get("text") != ""]
@@ -209,11 +211,14 @@ def _parts(item: Item, called: Mapping[str, Called]) -> list[_Part]:
         case Called(_, name, _, opaque):
             call = _own_id(item) | {"name": name, "args": dict(item.decoded())}
             return [{"functionCall": call} | _signature(opaque)]
-        case Returned(call_id, output, interrupted):
+        case Returned(call_id, output, interrupted, images):
             call = called[call_id]
             response = {"error" if interrupted else "output": output}
             said = _own_id(call) | {"name": call.name, "response": response}
-            return [{"functionResponse": said}]
+            shown = [_part(image) for image in images]
+            if shown and not _is_old(model):
+                return [{"functionResponse": said | {"parts": shown}}]
+            return [{"functionResponse": said}, *shown]
 
 
 def _part(part: TextPart | ImagePart) -> _Part:
@@ -222,13 +227,18 @@ def _part(part: TextPart | ImagePart) -> _Part:
     return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
 
+def _is_old(model: str) -> bool:
+    """Whether it is told how many tokens to think for, and takes images beside a result only."""
+    return re.match(r"(models/)?gemini-[12]\.", model) is not None
+
+
 def _thinking(ask: ModelAsk) -> types.ThinkingConfig:
     """Older models are told how many tokens to think for, newer ones a level."""
     effort = ask.options.effort
     if effort is None:
         return types.ThinkingConfig(include_thoughts=True)
     shown = effort != "none"
-    if re.match(r"(models/)?gemini-2\.", ask.name):
+    if _is_old(ask.name):
         return types.ThinkingConfig(include_thoughts=shown, thinking_budget=_BUDGET[effort])
     return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVEL[effort])
 

@@ -133,8 +133,9 @@ def _entries(item: Item) -> list[JsonObject]:
         case Called(call_id, name, arguments, opaque):
             call = {"type": "function_call", "call_id": call_id, "name": name}
             return [call | {"arguments": arguments} | (dict(opaque.data) if opaque else {})]
-        case Returned(call_id, output):
-            return [{"type": "function_call_output", "call_id": call_id, "output": output}]
+        case Returned(call_id, output, _, images):
+            shown = [_part(part) for part in (TextPart(output), *images)] if images else output
+            return [{"type": "function_call_output", "call_id": call_id, "output": shown}]
 
 
 def _part(part: TextPart | ImagePart) -> JsonObject:
