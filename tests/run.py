@@ -32,6 +32,9 @@ CLIS = ROOT / "tests" / "clis"
 SECONDS = 1800
 """No command may take longer."""
 
+WORKERS = (os.cpu_count() or 1) + 1
+"""Of pytest: one more than there are processors, since tests also wait."""
+
 EMACS = 30
 
 COUNT = re.compile(
@@ -111,22 +114,15 @@ def fast_step() -> list[str]:
 
 
 def real_step() -> list[str]:
-    """tests with the real things: each edge, then the whole host over stdio"""
-    return pytest("-n", "2", "tests/boundary") + pytest("-n", "2", "tests/e2e")
+    """tests with the real things: each edge, the whole host over stdio, editors in a terminal"""
+    return pytest("tests/boundary", "tests/e2e", "tests/editors")
 
 
 def editors_step() -> list[str]:
-    """real editors and clients: Neovim, vscode-jsonrpc on Node, VS Code and its extension"""
+    """clients on Node: vscode-jsonrpc, VS Code and its extension"""
     test = NODE_TESTS / "host.test.mjs"
     client = counted("node", "--test", "--test-reporter=spec", test)
-    return (
-        pytest("tests/editors")
-        + client
-        + extension()
-        + window("page")
-        + window("host")
-        + window("person")
-    )
+    return client + extension() + window("page") + window("host") + window("person")
 
 
 def extension() -> list[str]:
@@ -307,7 +303,8 @@ def digest(*sources: Path) -> str:
 def pytest(*arguments: str) -> list[str]:
     """Run tests. What failed on a busy machine may pass alone: once more, and it is said."""
     cache = ROOT / ".cache" / "pytest"
-    command = (PYTHON, "-m", "pytest", "-q", "--no-header", "-o", f"cache_dir={cache}")
+    workers = ("-n", WORKERS, "--dist", "worksteal")
+    command = (PYTHON, "-m", "pytest", "-q", "--no-header", "-o", f"cache_dir={cache}", *workers)
     try:
         return counted(*command, *arguments)
     except Failed as failure:

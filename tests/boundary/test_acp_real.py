@@ -7,6 +7,8 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent_host.actions.environment import scrubbed
 from agent_host.core.model import RuntimeOptions
 from agent_host.runtimes.acp import AcpRuntime
@@ -76,6 +78,7 @@ async def stopped(which: AcpRuntime, cwd: Path, prompt: str, history: Any, when:
     return sink
 
 
+@pytest.mark.timeout(300)  # five starts of a large program
 async def test_allowed_denied_stopped_and_resumed(tmp_path: Path) -> None:
     home, cwd = tmp_path / "home", tmp_path / "ws"
     home.mkdir()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(300)  # many commands one after the other
+
 
 class Shell:
     """Runs `agent-host` in a folder, with a state folder of its own."""

@@ -200,7 +200,9 @@ async def test_a_guarded_program_that_is_not_there_is_an_error_at_once() -> None
 async def test_close_ends_a_guarded_tree_that_ignores_it() -> None:
     code = (
         "import os, signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "if os.fork() == 0: os.setsid()\nprint(os.getpid()); time.sleep(600)"
+        "if os.fork() == 0: os.setsid()\n"
+        # In one piece: two processes write to the same pipe.
+        "os.write(1, b'%d\\n' % os.getpid()); time.sleep(600)"
     )
     process = await child(code, guarded=True)
     lines = process.lines()
@@ -213,7 +215,8 @@ async def test_nothing_of_a_guarded_child_outlives_its_parent() -> None:
     """The parent is killed, so that nothing in it can clean up."""
     ignoring = (
         "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "if os.fork() == 0: os.setsid()\nprint(os.getpid(), flush=True); time.sleep(600)"
+        "if os.fork() == 0: os.setsid()\n"
+        "os.write(1, b'%d\\n' % os.getpid()); time.sleep(600)"
     )
     parent = f"""
 import asyncio, os, sys
