@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import old_neovim
+
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 BIN = VENV / "bin"
@@ -223,6 +225,7 @@ def install() -> list[str]:
         run(*apt, "update", "-q")
         run(*apt, "install", "-qy", "--no-install-recommends", *missing)
     install_emacs()
+    old_neovim.install(run, debian_source("trixie"))
     for folder in (NODE_TESTS, EXTENSION, WINDOW, CLIS):
         install_node(folder)
     return []
@@ -242,14 +245,18 @@ def install_emacs() -> None:
     else:
         with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
             listed = Path(name) / "backports.list"
-            place = debian_archive()
-            key = "/usr/share/keyrings/debian-archive-keyring.gpg"
-            listed.write_text(f"deb [signed-by={key}] {place} bookworm-backports main\n")
+            listed.write_text(debian_source("bookworm-backports"))
             only = ["-o", f"Dir::Etc::sourcelist={listed}"]
             run(*apt, *only, "-o", "APT::Get::List-Cleanup=0", "update", "-q")
             run(*apt, *only, *get, "-t", "bookworm-backports", "emacs-nox")
     if emacs_version() < EMACS:
         raise Failed(f"Emacs {EMACS} or newer is needed")
+
+
+def debian_source(suite: str) -> str:
+    """A line for apt: this suite, from where this Debian installs its own packages."""
+    key = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    return f"deb [signed-by={key}] {debian_archive()} {suite} main\n"
 
 
 def debian_archive() -> str:
@@ -258,7 +265,7 @@ def debian_archive() -> str:
     text = "\n".join(path.read_text() for path in sorted(files))
     found = re.search(r"^(?:URIs:|deb(?: \[.*\])?)\s+(\S+/debian/?)(?:\s|$)", text, re.MULTILINE)
     if found is None:
-        raise Failed(f"install Emacs {EMACS} or newer: apt's sources name no archive of Debian")
+        raise Failed("apt's sources name no archive of Debian, from which editors are installed")
     return found[1]
 
 

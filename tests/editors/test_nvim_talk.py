@@ -34,7 +34,7 @@ SCRIPTS: dict[str, Any] = {
 }
 
 
-def drive(job: Job, script: str, models: dict[str, Any] | None = None) -> dict[str, Any]:
+def drive(job: Job, script: str, models: dict[str, Any] | None = None, nvim: Path = NVIM) -> dict[str, Any]:
     """Run one script of the folder nvim with models that take these turns; returns what it saw."""
     scripts = {}
     for name, turns in (models or {}).items():
@@ -56,7 +56,7 @@ def drive(job: Job, script: str, models: dict[str, Any] | None = None) -> dict[s
         )
     )
     done = subprocess.run(
-        [NVIM, "--clean", "--headless", "-l", HERE / script, config, HERE / "stage.lua"],
+        [nvim, "--clean", "--headless", "-l", HERE / script, config, HERE / "stage.lua"],
         env=job.environment | {"XDG_STATE_HOME": str(job.root.parent / "nvim")},
         cwd=job.root,
         stdin=subprocess.DEVNULL,

@@ -50,7 +50,7 @@ function M.help()
   if pcall(vim.cmd.help, 'agent-host-panel') then return end
   local file = vim.api.nvim_get_runtime_file('doc/agent-host.txt', false)[1]
   vim.cmd('split | view ' .. vim.fn.fnameescape(file))
-  vim.bo.filetype = 'help'
+  vim.bo.syntax = 'help'
 end
 
 ---Set the keys of a session's transcript.
