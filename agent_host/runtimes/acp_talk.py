@@ -38,6 +38,7 @@ from agent_host.runtimes.conversation import (
     interruptions,
 )
 from agent_host.runtimes.mcp_tools import of_servers
+from agent_host.runtimes.program_trouble import silent
 from agent_host.runtimes.resume import Past, session_item
 
 _SPEAKS = ("agent_message_chunk", "agent_thought_chunk", "tool_call")
@@ -60,7 +61,7 @@ class Talk:
         self.stop_reason: str | None = None
         self.trouble: AgentHostError | None = None
         self.remark = ""
-        self.silent = False
+        self.lost = False
         self.spending = Spending(past.spent if past.session else 0.0)
         self.answer = ""
         self._past = past
@@ -81,8 +82,7 @@ class Talk:
         self._heard_result = True
 
     async def hold(self) -> None:
-        """Until the agent has answered, has gone wrong or is gone. Raises LostSession."""
-        lost = False
+        """Until the agent has answered, has gone wrong (`trouble`), is gone, or has `lost`."""
         async with asyncio.TaskGroup() as tasks:
             terminals = Terminals(self._gate, tasks)
             self._methods = self._served_by(terminals)
@@ -91,15 +91,17 @@ class Talk:
             watching = tasks.create_task(self._ended.wait())
             try:
                 await asyncio.wait((talking, watching), return_when=asyncio.FIRST_COMPLETED)
-                lost = talking.done() and talking.result()
             finally:
                 for task in (listening, talking, watching):
                     task.cancel()
                 self._peer.drop_requests()
                 await terminals.close()
                 self._keep_what_is_unfinished()
-        if lost:
-            raise LostSession
+
+    @property
+    def spent(self) -> float | None:
+        """What its session has cost by its own account."""
+        return self.spending.total
 
     @property
     def denied(self) -> bool:
@@ -118,8 +120,8 @@ class Talk:
 
     # ---- what we say
 
-    async def _talk(self, past: Past) -> bool:
-        """All of it; True: its own session is lost."""
+    async def _talk(self, past: Past) -> None:
+        """All of it."""
         try:
             async with asyncio.timeout(self._terms.start_seconds):
                 await self._begin(past)
@@ -131,16 +133,16 @@ class Talk:
             self.spending.answered(answer)
             self._tell_usage()
         except TimeoutError:
-            self.silent = True
+            name, seconds = self._terms.name, self._terms.start_seconds
+            self.trouble = silent(name, seconds, self._child.stderr_tail)
         except LostSession:
-            return True
+            self.lost = True
         except Unfit as unfit:
             self.trouble = unfit.error
         except ChildGone as error:
             self.remark = str(error)
         except RpcError as error:
             self._refused(error)
-        return False
 
     async def _begin(self, past: Past) -> None:
         begun = await begin(self._peer, self._terms, self._request, self._sink, past.session)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from agent_host.core.errors import AuthFailed, RuntimeFailed
 from agent_host.core.model import JsonObject
 from agent_host.core.ports import RuntimeResult
-from agent_host.process import ChildExit
-from agent_host.runtimes.claude_trouble import clean, tail
+from agent_host.runtimes.program_trouble import clean
 
 AUTH_REQUIRED = -32000
 
@@ -52,21 +51,6 @@ def other_version(name: str, version: object) -> RuntimeFailed:
 def no_session(name: str) -> RuntimeFailed:
     """Its new session has no id."""
     return RuntimeFailed(f"{name} has begun a session without an id: update it.")
-
-
-def silent(name: str, seconds: float, stderr: str) -> RuntimeFailed:
-    """It was started and never answered."""
-    return RuntimeFailed(
-        f"{name} did not answer within {seconds:g} s of its start and was ended. Run it once in a "
-        f"terminal to see why.{tail(stderr)}"
-    )
-
-
-def gone(name: str, ended: ChildExit, stderr: str, remark: str) -> RuntimeFailed:
-    """It ended, or broke the protocol, before its answer was whole."""
-    how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
-    because = f" ({clean(remark)})" if remark else ""
-    return RuntimeFailed(f"{name} {how} before it had finished{because}.{tail(stderr)}")
 
 
 def ungated(name: str, what: str) -> RuntimeFailed:

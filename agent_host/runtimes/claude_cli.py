@@ -2,7 +2,8 @@
 
 By default it has our tools only, offered by a loopback MCP server; its own are judged by the gate
 if the user wants them. It sees no key of ours and none of its own settings. Not here: what is said
-(claude_talk.py), and how (claude_wire.py, claude_events.py).
+(claude_talk.py), and how (claude_wire.py, claude_events.py), what all programs share
+(program_runtime.py).
 """
 
 import asyncio
@@ -13,13 +14,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeFailed
+from agent_host.core.errors import AgentHostError, ModelNotFound
 from agent_host.core.model import RuntimeOptions, ToolCall, ToolResult, Usage
 from agent_host.core.ports import (
     RunSink,
     RuntimeRequest,
     RuntimeResult,
-    RuntimeStatus,
     ToolGate,
 )
 from agent_host.process import ChildExit, ChildProcess
@@ -28,23 +28,17 @@ from agent_host.runtimes import VENDORS, Environment
 from agent_host.runtimes.claude_info import PROGRAM
 from agent_host.runtimes.claude_steering import Steering
 from agent_host.runtimes.claude_talk import Talk, Terms
-from agent_host.runtimes.claude_trouble import gone, is_lost_session, outcome_of
+from agent_host.runtimes.claude_trouble import outcome_of
 from agent_host.runtimes.claude_wire import INHERITED, arguments, environment, write_files
-from agent_host.runtimes.conversation import encode, user_said
 from agent_host.runtimes.loopback import Address
 from agent_host.runtimes.mcp_tools import CallTool, offered
-from agent_host.runtimes.programs import find_program, not_started
-from agent_host.runtimes.resume import OwnSession, Past, end_item, past_of, told
-from agent_host.runtimes.statuses import Statuses
-
-START_SECONDS = 60.0
-"""Within so long it has to answer its first message."""
-
-END_SECONDS = 5.0
-"""So long it may take to end by itself after its answer, and again after SIGTERM."""
+from agent_host.runtimes.program_runtime import END_SECONDS, START_SECONDS, ProgramRuntime
+from agent_host.runtimes.program_trouble import gone
+from agent_host.runtimes.programs import find_program
+from agent_host.runtimes.resume import OwnSession, Past
 
 
-class ClaudeRuntime:
+class ClaudeRuntime(ProgramRuntime):
     """The Runtime port over the claude CLI."""
 
     def __init__(
@@ -56,54 +50,29 @@ class ClaudeRuntime:
         start_seconds: float = START_SECONDS,
         end_seconds: float = END_SECONDS,
     ) -> None:
-        self._environment = environment
-        self._options = options
+        super().__init__(
+            NAME,
+            environment,
+            options,
+            start_seconds=start_seconds,
+            end_seconds=end_seconds,
+            patience=end_seconds,
+        )
         self._price = price
-        self._start_seconds = start_seconds
-        self._end_seconds = end_seconds
-        self._statuses = Statuses()
 
     @property
     def steers(self) -> bool:
         """Whether it takes what the user says meanwhile; see the port."""
         return True
 
-    def status(self, session_id: str) -> RuntimeStatus:
-        """What goes on for a session; see the port."""
-        return self._statuses.of(session_id)
-
-    async def run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        """Run one prompt; see the port."""
-        return await self._statuses.follow(request.session_id, self._run(request, sink, gate))
-
-    async def close(self) -> None:
-        """Nothing is shared between runs."""
-
-    async def _run(self, request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
-        if request.purpose == "compact":
-            own = RuntimeFailed(f"{NAME} compacts its own conversation by itself when it is full.")
-            return RuntimeResult("failed", "", error=own)
-        if request.limits.max_turns == 0:
-            return RuntimeResult("limit", "", limit="maxTurns", reason="no turn is left")
-        past = past_of(request.history, NAME, request.session_id)
-        sink.remember([encode(user_said(request.prompt))])
-        # The first question takes a while, and would be asked on the loop's thread.
-        await asyncio.to_thread(self._price, "anthropic/any", Usage())
-        try:
-            result = await self._once(request, sink, gate, past)
-            if result is None:
-                sink.log(NAME, "claude no longer has this session; it is told what was said.")
-                anew = Past(None, told(request.history))
-                result = await self._once(request, sink, gate, anew)
-        finally:
-            sink.remember([end_item(NAME)])
-        lost = RuntimeFailed("claude does not find its own session: start a new one.")
-        return result or RuntimeResult("failed", "", error=lost)
+    def _check(self, request: RuntimeRequest) -> None:
+        _model(request.model)
 
     async def _once(
         self, request: RuntimeRequest, sink: RunSink, gate: ToolGate, past: Past
     ) -> RuntimeResult | None:
-        """One process from start to end; None: it no longer has the session."""
+        # The first question takes a while, and would be asked on the loop's thread.
+        await asyncio.to_thread(self._price, "anthropic/any", Usage())
         options = self._options()
         times = (self._start_seconds, self._end_seconds)
         terms = Terms(options.tools == "native", *times, self._price)
@@ -116,21 +85,9 @@ class ClaudeRuntime:
 
         async with self._prepared(request, call, native=terms.native) as folder:
             child = await self._start(request, sink, options, past.session, folder)
-            talk = Talk(child, request, sink, gate, terms, steering)
-            patience = 0.0
-            try:
-                await talk.hold(past.missed)
-                patience = self._end_seconds if talk.trouble is None else 0.0
-            except asyncio.CancelledError:
-                await talk.interrupt()
-                patience = self._end_seconds
-                raise
-            finally:
-                ended = await child.close(grace=self._end_seconds, eof_grace=patience)
-                sink.exited(ended.code, ended.signal)
-        if past.session is not None and is_lost_session(talk.finished, child.stderr_tail):
-            return None
-        return _result(talk, ended, child.stderr_tail)
+            talk = Talk(child, request, sink, gate, terms, steering, past)
+            ended = await self._held(child, talk, sink)
+        return None if talk.lost else _result(talk, ended, child.stderr_tail)
 
     @asynccontextmanager
     async def _prepared(
@@ -159,17 +116,7 @@ class ClaudeRuntime:
         env = environment(passed, options)
         program = await asyncio.to_thread(find_program, PROGRAM, options.command, env)
         wanted = arguments(options, _model(request.model), request.limits, own, folder)
-        try:
-            return await ChildProcess.start(
-                (*program, *wanted),
-                env=env,
-                cwd=request.cwd,
-                on_stderr=lambda line: sink.log(NAME, line),
-                guarded=True,
-                pty=options.pty,
-            )
-        except OSError as error:
-            raise not_started("claude", request.cwd, env.get("HOME", ""), error) from error
+        return await self._started(request, sink, options, env, (*program, *wanted))
 
 
 def _model(name: str) -> str | None:
@@ -187,7 +134,7 @@ def _model(name: str) -> str | None:
 def _result(talk: Talk, ended: ChildExit, stderr: str) -> RuntimeResult:
     error: AgentHostError | None = talk.trouble
     if error is None and talk.finished is None:
-        error = gone(ended, stderr, talk.remark)
+        error = gone("claude", ended, stderr, talk.remark)
     usage, cost = talk.usage, talk.finished.cost if talk.finished else None
     if cost and usage.requests:
         usage = replace(usage, cost_usd=cost)

@@ -37,12 +37,13 @@ from agent_host.runtimes.claude_events import (
 )
 from agent_host.runtimes.claude_steering import Steering
 from agent_host.runtimes.claude_tools import NATIVE, wish
-from agent_host.runtimes.claude_trouble import failure, not_logged_in, silent, ungated
+from agent_host.runtimes.claude_trouble import failure, is_lost_session, not_logged_in, ungated
 from agent_host.runtimes.claude_wire import OUR_PREFIX
 from agent_host.runtimes.conversation import AgentSaid, Called, Item, encode, interruptions
 from agent_host.runtimes.conversation import Returned as ReturnedItem
 from agent_host.runtimes.mcp_tools import SERVER_NAME
-from agent_host.runtimes.resume import session_item
+from agent_host.runtimes.program_trouble import silent
+from agent_host.runtimes.resume import Past, session_item
 
 QUIET_SECONDS = 0.2
 """How long, after its answer, a CLI with tools of its own may still begin to ask."""
@@ -77,6 +78,7 @@ class Talk:
         gate: ToolGate,
         terms: Terms,
         steering: Steering,
+        past: Past,
     ) -> None:
         self.usage = Usage()
         self.session: str | None = None
@@ -88,6 +90,7 @@ class Talk:
         self._sink = sink
         self._gate = gate
         self._terms = terms
+        self._past = past
         self._steering = steering
         steering.attach(child.send, self._remember)
         self._reader = EventReader()
@@ -100,11 +103,22 @@ class Talk:
         self._part = ""
         self._over = False
 
-    async def hold(self, missed: str) -> None:
+    @property
+    def lost(self) -> bool:
+        """Whether the CLI no longer has the session that it was to go on with."""
+        stderr = self._child.stderr_tail
+        return self._past.session is not None and is_lost_session(self.finished, stderr)
+
+    @property
+    def spent(self) -> float | None:
+        """It counts for one process only."""
+        return None
+
+    async def hold(self) -> None:
         """Until the CLI has finished, has gone wrong or is gone; see `finished`, `trouble`."""
         async with asyncio.TaskGroup() as tasks:
             try:
-                await self._listen(tasks, missed)
+                await self._listen(tasks)
             except ChildGone as error:
                 self.remark = str(error)
             except WireError:
@@ -123,20 +137,20 @@ class Talk:
 
     # ---- the lines
 
-    async def _listen(self, tasks: asyncio.TaskGroup, missed: str) -> None:
+    async def _listen(self, tasks: asyncio.TaskGroup) -> None:
         try:
             async with asyncio.timeout(self._terms.start_seconds) as limit:
                 await self._child.send(claude_wire.initialize())
                 async for line in self._child.lines():
                     for event in self._events(line):
-                        await self._take(event, tasks, missed, limit)
+                        await self._take(event, tasks, limit)
                     if self.trouble is not None:
                         return
                     if self.finished is not None:
                         limit.reschedule(self._until())
         except TimeoutError:
             if self.finished is None:
-                self.trouble = silent(self._terms.start_seconds, self._child.stderr_tail)
+                self.trouble = silent("claude", self._terms.start_seconds, self._child.stderr_tail)
             elif self._steering.waits:
                 self._sink.log(NAME, "What was said last has not been taken: say it again.")
 
@@ -158,13 +172,11 @@ class Talk:
             self._sink.log(NAME, f"not understood: {line[:2000].decode('utf-8', 'replace')}")
             return ()
 
-    async def _take(
-        self, event: Event, tasks: asyncio.TaskGroup, missed: str, limit: asyncio.Timeout
-    ) -> None:
+    async def _take(self, event: Event, tasks: asyncio.TaskGroup, limit: asyncio.Timeout) -> None:
         match event:
             case Responded(claude_wire.INITIALIZE, None):
                 limit.reschedule(None)
-                await self._child.send(claude_wire.prompt(self._request.prompt, missed))
+                await self._child.send(claude_wire.prompt(self._request.prompt, self._past.missed))
             case Responded(claude_wire.INITIALIZE, str() as error):
                 self.trouble = failure(error, None)
             case MayRun():

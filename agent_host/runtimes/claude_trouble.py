@@ -11,8 +11,8 @@ from agent_host.core.errors import (
     RuntimeFailed,
 )
 from agent_host.core.ports import RuntimeResult
-from agent_host.process import ChildExit
 from agent_host.runtimes.claude_events import Finished
+from agent_host.runtimes.program_trouble import clean
 
 _LOGIN = re.compile(
     r"not logged in|/login|invalid api key|invalid x-api-key|authenticat|oauth token|"
@@ -20,9 +20,6 @@ _LOGIN = re.compile(
     re.IGNORECASE,
 )
 _LOST = re.compile(r"no conversation found", re.IGNORECASE)
-_SECRET = re.compile(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}")
-_FOREIGN = "Exec format error"
-_MOST = 1000
 
 
 def outcome_of(finished: Finished) -> RuntimeResult:
@@ -74,40 +71,9 @@ def not_logged_in(said: str) -> AuthFailed:
     )
 
 
-def silent(seconds: float, stderr: str) -> RuntimeFailed:
-    """It was started and never answered."""
-    return RuntimeFailed(
-        f"claude did not answer within {seconds:g} s of its start and was ended. Run it once in a "
-        f"terminal to see why.{tail(stderr)}"
-    )
-
-
-def gone(ended: ChildExit, stderr: str, remark: str = "") -> RuntimeFailed:
-    """It ended, or broke the protocol, before its answer was whole."""
-    how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
-    because = f" ({remark})" if remark else ""
-    return RuntimeFailed(f"claude {how} before it had finished{because}.{tail(stderr)}")
-
-
 def ungated(what: str) -> RuntimeFailed:
     """It does, or could do, things without asking."""
     return RuntimeFailed(
         f"claude {what}, so that it can't be gated; it was ended. Update it "
         "(`npm install -g @anthropic-ai/claude-code`), or use another runtime."
     )
-
-
-def clean(text: str) -> str:
-    """A text of others in one short line, without anything that looks like a key."""
-    line = _SECRET.sub("***", " ".join(text.split()).rstrip("."))
-    return line if len(line) <= _MOST else line[:_MOST] + "..."
-
-
-def tail(stderr: str) -> str:
-    """The last words of a program, as a sentence."""
-    last = "\n".join(stderr.strip().splitlines()[-10:])
-    if _FOREIGN in last:
-        return (
-            f" It is made for another kind of machine, or broken ({clean(last)}): install it anew."
-        )
-    return f" It said: {clean(last)}" if last else " It said nothing."

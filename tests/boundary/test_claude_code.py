@@ -330,4 +330,4 @@ async def test_a_session_that_it_has_lost_is_told_anew(tmp_path: Path) -> None:
     _, first = await run(fake("answers"), tmp_path)
     result, sink = await run(fake("lost"), tmp_path, history=tuple(first.memory))
     assert (result.status, sink.said) == ("completed", "Hello.")
-    assert any("no longer has this session" in line for line in sink.logs)
+    assert any("can't go back to its session" in line for line in sink.logs)

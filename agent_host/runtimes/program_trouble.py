@@ -1,0 +1,41 @@
+"""What goes wrong with any program that is a runtime, in sentences without anything like a key."""
+
+import re
+
+from agent_host.core.errors import RuntimeFailed
+from agent_host.process import ChildExit
+
+_SECRET = re.compile(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}")
+_FOREIGN = "Exec format error"
+_MOST = 1000
+
+
+def silent(name: str, seconds: float, stderr: str) -> RuntimeFailed:
+    """It was started and never answered."""
+    return RuntimeFailed(
+        f"{name} did not answer within {seconds:g} s of its start and was ended. Run it once in a "
+        f"terminal to see why.{tail(stderr)}"
+    )
+
+
+def gone(name: str, ended: ChildExit, stderr: str, remark: str) -> RuntimeFailed:
+    """It ended, or broke the protocol, before its answer was whole."""
+    how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
+    because = f" ({clean(remark)})" if remark else ""
+    return RuntimeFailed(f"{name} {how} before it had finished{because}.{tail(stderr)}")
+
+
+def clean(text: str) -> str:
+    """A text of others in one short line, without anything that looks like a key."""
+    line = _SECRET.sub("***", " ".join(text.split()).rstrip("."))
+    return line if len(line) <= _MOST else line[:_MOST] + "..."
+
+
+def tail(stderr: str) -> str:
+    """The last words of a program, as a sentence."""
+    last = "\n".join(stderr.strip().splitlines()[-10:])
+    if _FOREIGN in last:
+        return (
+            f" It is made for another kind of machine, or broken ({clean(last)}): install it anew."
+        )
+    return f" It said: {clean(last)}" if last else " It said nothing."
