@@ -173,6 +173,30 @@ class Agent:
         read = await self.client.read_text_file(session_id="1", path=str(Path(self.cwd, "a.txt")))
         await self.say(read.content)
 
+    async def do_secrets(self) -> None:
+        """Tries to read what it may not, by the host and by commands there."""
+        for name in (".env", "notes", "src/../.env"):
+            try:
+                path = str(Path(self.cwd, name))
+                read = await self.client.read_text_file(session_id="1", path=path)
+                await self.say(read.content)
+            except acp.RequestError:
+                await self.say("refused ")
+            # Three denials in a row would end the run.
+            path = str(Path(self.cwd, "src/plain.py"))
+            await self.client.read_text_file(session_id="1", path=path)
+        for words in (["cat", ".env"], ["sh", "-c", "cat < .env"]):
+            try:
+                made = await self.client.create_terminal(
+                    session_id="1", command=words[0], args=words[1:], cwd=self.cwd
+                )
+            except acp.RequestError:
+                await self.say("refused ")
+                continue
+            await self.client.wait_for_terminal_exit(session_id="1", terminal_id=made.terminal_id)
+            out = await self.client.terminal_output(session_id="1", terminal_id=made.terminal_id)
+            await self.say("refused " if "did not run" in out.output else out.output)
+
     async def do_writes(self) -> None:
         path = str(Path(self.cwd, "a.txt"))
         start = helpers.start_edit_tool_call("w", "Write it", path=path, content="new\n")

@@ -178,6 +178,19 @@ def play(prompt: list) -> None:
             call_ours("fs_read", "toolu_1", path="a.txt")
             finish("The first.")
             hear()
+        case "secrets":
+            ways = (
+                ("fs_read", {"path": ".env"}),
+                ("fs_read", {"path": "notes"}),
+                ("fs_search", {"pattern": "KEY", "path": ".env"}),
+                ("terminal_run", {"command": "cat .env"}),
+                ("terminal_run", {"command": "cat < notes"}),
+            )
+            for number, (name, arguments) in enumerate(ways):
+                text = call_ours(name, f"toolu_{number}", **arguments)
+                answer(f"got {text}" if "hunter" in text else "refused ")
+                # Three denials in a row would end the run.
+                call_ours("fs_read", f"toolu_{number}b", path="src/plain.py")
         case "hangs_in_call":
             call_ours("fs_read", "toolu_1", path="a.txt")
         case "native":

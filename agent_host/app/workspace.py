@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,7 +20,6 @@ from agent_host.app.servers import (
     server_list,
 )
 from agent_host.app.workspace_rules import WorkspaceRules
-from agent_host.core.actions import PathFacts
 from agent_host.core.guidance import GuidanceProblem
 from agent_host.core.model import JsonObject, Role, RoleProblem
 from agent_host.core.records import workspace_key
@@ -32,11 +32,11 @@ from agent_host.guidance.reader import WORKSPACE_FOLDERS, Place, brought, kind_o
 from agent_host.keychain import Keychain
 from agent_host.lsp.host import Folder, WorkspaceStatus
 from agent_host.permissions import paths
-from agent_host.permissions.engine import judge
+from agent_host.permissions.engine import unread_because
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.paths import is_secret
 from agent_host.permissions.rights import Right, rights
-from agent_host.permissions.subject import Policy, Subject
+from agent_host.permissions.subject import Policy
 from agent_host.permissions.trust import TrustBook
 from agent_host.roles import (
     WORKSPACE_FOLDER,
@@ -181,12 +181,7 @@ class Workspace:
         """Judges the reading of guidance as an agent's reading would be; what is asked is not."""
         policy = self.policy(_READER, "", root)
 
-        def refused(true_path: str) -> str | None:
-            subject = Subject("fs.read", true_path, PathFacts(true_path, true_path, "file"))
-            decision = judge(subject, policy)
-            return None if decision.verdict == "allow" else decision.reason
-
-        return refused
+        return partial(unread_because, policy=policy)
 
     # ---- settings
 

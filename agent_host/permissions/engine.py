@@ -7,6 +7,7 @@ grants -> allow rules -> default. A fault in any step is a denial. Commands: com
 from collections.abc import Iterator
 from typing import Literal
 
+from agent_host.core.actions import PathFacts
 from agent_host.core.permission import Decision, Rule
 from agent_host.permissions import ceiling, paths
 from agent_host.permissions.commands import judge_command
@@ -44,6 +45,13 @@ def decide(subject: Subject, policy: Policy) -> Decision:
         if found := step(subject, policy):
             return found
     return _default(subject, policy)
+
+
+def unread_because(true_path: str, policy: Policy) -> str | None:
+    """Why a file may not be read, or shown on the way, without a question; None if it may."""
+    known = PathFacts(true_path, true_path, "file")
+    decision = judge(Subject("fs.read", true_path, known), policy)
+    return None if decision.verdict == "allow" else decision.reason
 
 
 def unanswered(decision: Decision, why: str) -> Decision:
@@ -236,6 +244,8 @@ def _default_external(subject: Subject) -> Decision:
 def _default_reading(subject: Subject, policy: Policy) -> Decision:
     if secret := _secret(subject):
         return ask("secret", f"it looks like {secret}", "session")
+    if subject.unfiltered and subject.facts is not None and subject.facts.kind != "file":
+        return ask("secret", "it would show files that look secret, too", "session")
     if _inside(subject, policy):
         return allow("default", "it only reads or shows what is in the workspace")
     return ask("outside", "it is outside the workspace", "session")

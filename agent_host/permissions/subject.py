@@ -60,7 +60,7 @@ class Subject:
     arguments, `content` stands for the server's configuration and all that it says of the tool,
     which is `said`, and `provider` is how the server is reached. `called`: the role of an agent
     that is called, and then `command_text` is what it is told. `moved_to`: the true path that it is
-    moved to.
+    moved to. `unfiltered`: a search by a runtime's own means, which leaves no file out.
     """
 
     action: str
@@ -83,6 +83,7 @@ class Subject:
     content: str | None = None
     provider: str | None = None
     said: str | None = None
+    unfiltered: bool = False
 
     @property
     def true_path(self) -> str | None:

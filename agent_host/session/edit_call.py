@@ -13,6 +13,7 @@ from agent_host.core.errors import ActionFailed
 from agent_host.core.events import Edited
 from agent_host.core.model import ToolResult
 from agent_host.core.permission import EditPart
+from agent_host.permissions.engine import unread_because
 from agent_host.session.asker import Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
 from agent_host.session.changes import Change, Changes, Discarded, Moved
@@ -52,6 +53,19 @@ class _FileResult:
     status: Literal["ok", "denied", "failed"]
     text: str
     by_user: bool = False
+
+
+async def planned(changes: Changes, action: FileChange, judged: Judged) -> Change:
+    """What the change comes to. Raises ActionFailed, which shows no text that may not be read."""
+    facts = judged.subject.facts
+    try:
+        return await changes.plan(action, facts)
+    except ActionFailed as failure:
+        why = unread_because(facts.true_path, judged.policy) if facts else None
+        if why is None:
+            raise
+        reason = f"It does not fit what is there, which is not shown ({why}): read the file first."
+        raise ActionFailed(failure.code, reason) from None
 
 
 class EditCall:
@@ -139,7 +153,7 @@ class EditCall:
             if judged.decision.verdict == "deny":
                 self._denied(action, judged.decision.reason)
                 return None
-            return _Wish(action, judged, await self._changes.plan(action, judged.subject.facts))
+            return _Wish(action, judged, await planned(self._changes, action, judged))
         except ActionFailed as failure:
             self._failed(action, failure.reason)
             return None

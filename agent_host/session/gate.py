@@ -33,10 +33,10 @@ from agent_host.permissions.explain import explain
 from agent_host.session.asker import Asker, Outcome
 from agent_host.session.call import CallLife, denied, failed, stopped
 from agent_host.session.changes import Changes
-from agent_host.session.edit_call import EditCall
+from agent_host.session.edit_call import EditCall, planned
 from agent_host.session.guide import Guide
 from agent_host.session.hands import Hands, PlainAction
-from agent_host.session.judge import Judge, Judged
+from agent_host.session.judge import Judge, Judged, by_itself
 from agent_host.session.ledger import Ledger
 from agent_host.session.long_results import LongResults, is_reference
 from agent_host.session.permits import PERMITTED, Permits
@@ -242,11 +242,11 @@ class Gate:
         actions = action.files if isinstance(action, EditFiles) else (action,)
         judged: list[Judged] = []
         for each in actions:
-            judged.append(await self._judged(each, call_id))
+            judged.append(by_itself(await self._judged(each, call_id)))
             if judged[-1].decision.verdict == "deny":
                 return denied(judged[-1].decision.reason)
         changes = [
-            await self._crew.changes.plan(each, of.subject.facts)
+            await planned(self._crew.changes, each, of)
             for each, of in zip(actions, judged, strict=True)
             if isinstance(each, WriteFile | EditFile)
         ]
@@ -310,8 +310,7 @@ class Gate:
                 action = replace(action, to=judged.subject.moved_to or to)
             case _:
                 pass
-        facts, command = judged.subject.facts, judged.command
-        return await self._crew.hands.perform(action, facts, self._ledger, life, command)
+        return await self._crew.hands.perform(action, judged, self._ledger, life)
 
     async def _edit(self, life: CallLife, action: FileChange | EditFiles) -> ToolResult:
         call_id = life.call.call_id

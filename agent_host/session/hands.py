@@ -29,6 +29,7 @@ from agent_host.core.model import RawResult, ToolResult
 from agent_host.core.ports import Actions, Editor
 from agent_host.core.uris import path_to_uri
 from agent_host.editing.text import decode
+from agent_host.permissions.engine import unread_because
 from agent_host.session import diagnoses
 from agent_host.session.changes import exact_lines, numbered
 from agent_host.session.command_runner import CommandRunner
@@ -91,22 +92,19 @@ class Hands:
     async def perform(  # noqa: PLR0911 - one line for each action
         self,
         action: PlainAction,
-        facts: PathFacts | None,
+        judged: Judged,
         ledger: Ledger,
         report: Report,
-        command: Command | None = None,
     ) -> ToolResult:
-        """Do it. `facts` are those that were judged, and so is `command`, as it was frozen.
-
-        Raises ActionFailed.
-        """
+        """Do it, as it was judged. Raises ActionFailed."""
+        facts = judged.subject.facts
         match action:
             case ReadFile():
                 return await self._read(action, facts)
             case ListDirectory():
                 return await self._list(action)
             case SearchFiles():
-                return await self._search(action)
+                return await self._search(action, judged)
             case CreateDirectory(path):
                 # The true path: what was judged, and the action server follows no link to make it.
                 return await self._create(facts.true_path if facts else path, ledger)
@@ -115,7 +113,7 @@ class Hands:
             case MovePath():
                 return await self._move(action, facts, ledger)
             case RunCommand():
-                return await self._run(command, ledger, report)
+                return await self._run(judged.command, ledger, report)
             case ReadDiagnostics():
                 return await self._diagnostics(action)
             case OpenInEditor():
@@ -154,7 +152,7 @@ class Hands:
         found = f"{len(listing.entries)} entries"
         return ToolResult("ok", text, f"Listed {self._show(action.path)}, {found}")
 
-    async def _search(self, action: SearchFiles) -> ToolResult:
+    async def _search(self, action: SearchFiles, judged: Judged) -> ToolResult:
         found = await self._actions.search(
             SearchQuery(
                 action.pattern,
@@ -169,7 +167,11 @@ class Hands:
                 },
             )
         )
-        text = _matches(found.matches, self._show) or "Nothing was found."
+        hidden = _hidden(found.matches, judged)
+        matches = [match for match in found.matches if match.path not in hidden]
+        text = _matches(matches, self._show) or "Nothing was found."
+        for path, why in list(hidden.items())[:20]:
+            text += f"\n[What was found in {self._show(path)} is not shown: {why}.]"
         if found.omitted:
             text += f"\n[{found.omitted} more matches are left out; search more narrowly.]"
         if found.skipped_secret:
@@ -178,7 +180,7 @@ class Hands:
         if doubtful := in_doubt(self._editor):
             names = ", ".join(map(self._show, doubtful[:20]))
             text += f"\n[Searched as on disk; the editor's text is not known: {names}]"
-        count = len(found.matches) + found.omitted
+        count = len(matches) + found.omitted
         return ToolResult("ok", text, f"Searched {action.pattern!r}: {count} matches")
 
     async def _create(self, path: str, ledger: Ledger) -> ToolResult:
@@ -274,6 +276,13 @@ class Hands:
         if not await self._editor.show(uri, place):
             raise ActionFailed("unavailable", "The editor can't show files to the person.")
         return ToolResult("ok", f"Showed {action.path}.", f"Opened {self._show(action.path)}")
+
+
+def _hidden(found: Sequence[Match], judged: Judged) -> dict[str, str]:
+    """The files found in which may not be read unasked, and why; what was asked for itself may."""
+    places = {match.path for match in found} - {judged.subject.true_path}
+    whys = ((path, unread_because(path, judged.policy)) for path in sorted(places))
+    return {path: why for path, why in whys if why is not None}
 
 
 def _matches(found: Sequence[Match], show: Callable[[str], str]) -> str:

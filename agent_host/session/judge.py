@@ -66,6 +66,14 @@ class Judged:
     command: Command | None = None
 
 
+def by_itself(judged: Judged) -> Judged:
+    """The judgement if a runtime does it by its own means: its search leaves no file out."""
+    if judged.subject.action != "fs.search":
+        return judged
+    subject = replace(judged.subject, unfiltered=True)
+    return replace(judged, subject=subject, decision=judge(subject, judged.policy))
+
+
 class OpenDocuments(Protocol):
     """What the editor has open."""
 

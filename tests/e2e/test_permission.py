@@ -279,38 +279,3 @@ def test_where_the_editor_trusts_nothing_nobody_is_asked_to(hosts: Hosts) -> Non
     assert run.tool_result("terminal_run")["status"] == "denied"
     assert editor.questions() == []
     assert not (hosts.root / "made").exists()
-
-
-def test_no_way_to_a_secret_is_open_in_a_real_host(hosts: Hosts) -> None:
-    """Files, links, searches, prompts, unsaved text and commands: nobody has said yes."""
-    path = hosts.file(".env", "KEY=hunter2\n")
-    hosts.file("src/plain.py", "KEY = 1\n")
-    (hosts.root / "notes").symlink_to(".env")
-    editor = hosts.start()
-    editor.answers = "Deny"
-    uri = editor.open(path)
-    editor.type(uri, "hunter2", "hunter3")
-    editor.open(hosts.root / "conf/.env.local", "KEY=hunter4\n")
-    linked = editor.open(hosts.root / "notes")
-    editor.type(linked, "hunter2", "hunter5")
-    ways = (
-        ("fs_read", {"path": ".env"}),
-        ("fs_read", {"path": "notes"}),
-        ("fs_read", {"path": uri}),
-        ("fs_search", {"pattern": "KEY", "path": ".env"}),
-        ("fs_search", {"pattern": "KEY", "path": "."}),
-        ("terminal_run", {"command": "cat .env"}),
-        ("terminal_run", {"command": "cat notes"}),
-        ("terminal_run", {"command": "grep -r KEY ."}),
-        ("terminal_run", {"command": "cat src/../.env | head"}),
-    )
-    for way in ways:
-        run = editor.run(model=hosts.script([calls(way), says("ok")]))
-        assert run.result()["status"] == "completed"
-        result = run.tool_result(way[0])
-        assert "hunter" not in str(run.result()) + str(result), way
-        assert "hunter" not in str(run.deltas("toolOutput")), way
-    model = hosts.script([says("ok")])
-    run = editor.run(model=model, context=[{"uri": path.as_uri()}])
-    run.result()
-    assert "hunter" not in str(editor.received())

@@ -21,9 +21,11 @@ from agent_host.core.actions import (
 from agent_host.core.document import BufferEdit, EditOutcome
 from agent_host.core.model import RunResult, TextPart, Usage
 from agent_host.core.records import EditRecord, EditState, RunRecord, SessionRecord
+from agent_host.permissions.subject import Subject
 from agent_host.session.changes import Changes
 from agent_host.session.command_runner import CommandRunner
 from agent_host.session.hands import Hands
+from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.present import Present
 from agent_host.session.revert import Reverter
@@ -146,7 +148,8 @@ class MortalHost:
         for action in calls:
             facts = await self.actions.inspect(action.path)
             if isinstance(action, (DeletePath, MovePath)):
-                await hands.perform(action, facts, ledger, None)
+                judged = Judged(Subject("fs.delete", action.path, facts), None, None, "")
+                await hands.perform(action, judged, ledger, None)
             else:
                 await changes.make(await changes.plan(action, facts), ledger)
 
