@@ -39,6 +39,34 @@ _HIDDEN = re.compile(
     re.IGNORECASE,
 )
 _PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
+_SIGN_IN = (
+    "the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names wants to know who you are: write it "
+    "as http://name:password@host:port"
+)
+_HOPELESS = (
+    (
+        re.compile("CERTIFICATE_VERIFY_FAILED.*mismatch"),
+        "its certificate is that of another server: check the host in the URL",
+    ),
+    (
+        re.compile("CERTIFICATE_VERIFY_FAILED.*(expired|not yet valid)"),
+        "its certificate is out of date: check the clock of this machine, or have it renewed",
+    ),
+    (
+        re.compile("CERTIFICATE_VERIFY_FAILED"),
+        "if your network has certificates of its own, name their file in SSL_CERT_FILE",
+    ),
+    (
+        re.compile("WRONG_VERSION_NUMBER|record layer failure"),
+        "it does not speak TLS: write the URL with http:// if it has none",
+    ),
+    (
+        re.compile("^(UnsupportedProtocol|InvalidURL|LocalProtocolError)"),
+        "write the URL as http://host:port or https://host",
+    ),
+    (re.compile("^ProxyError: 407"), _SIGN_IN),
+)
+"""What a connection fails of each time, and what to do about it."""
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
 
@@ -90,6 +118,8 @@ def trouble_of_status(
             )
         case 503 | 529:
             error = Overloaded(f"{vendor.label} is overloaded: try again later{said}.")
+        case 407:
+            error = RuntimeFailed(f"{vendor.label} was not reached{said}: {_SIGN_IN}.", status=407)
         case 413:
             error = too_long(vendor, model)
         case status if status in (400, 422) and _TOO_LONG.search(complaint.message):
@@ -119,15 +149,9 @@ def refuses_hidden(said: str) -> bool:
 def trouble_of_connection(vendor: Vendor, config: ProviderConfig, reason: str) -> Trouble:
     """The server can't be reached, or the connection was lost in the middle of an answer."""
     where = _where(config)
-    advice = "check the network and the URL, then try again"
-    again = True
-    if "CERTIFICATE_VERIFY_FAILED" in reason:
-        advice = "if your network has certificates of its own, name their file in SSL_CERT_FILE"
-        again = False
-    elif reason.startswith(("UnsupportedProtocol", "InvalidURL", "LocalProtocolError")):
-        advice = "write the URL as http://host:port or https://host"
-        again = False
-    elif reason.startswith("ProxyError"):
+    found = next((hopeless for seen, hopeless in _HOPELESS if seen.search(reason)), None)
+    advice, again = found or "check the network and the URL, then try again", found is None
+    if found is None and reason.startswith("ProxyError"):
         advice = "check the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names"
     said = reason or "no reason given"
     error = RuntimeFailed(f"The connection to {vendor.label}{where} failed ({said}): {advice}.")

@@ -67,7 +67,7 @@ async def test_a_page_in_place_of_an_answer_is_told_with_what_to_check(vendor: V
         (403, AuthFailed, "KEY_OF_THE_TEST"),
         (404, ModelNotFound, "check its name and the URL"),
         (307, RuntimeFailed, "set the URL to where it points"),
-        (407, RuntimeFailed, "407"),
+        (407, RuntimeFailed, "http://name:password@host:port"),
     ],
 )
 async def test_a_page_with_a_status_is_told_in_one_sentence(

@@ -6,6 +6,7 @@ Subclasses know their vendor: what a request must be like, and what the stream l
 import asyncio
 import json
 import re
+import ssl
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
@@ -50,12 +51,13 @@ class VendorServer:
         self.hanging = asyncio.Event()
         self.left = asyncio.Event()
         """Set once a client has left in the middle of an answer."""
+        self.tls: ssl.SSLContext | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=self.tls)
         self.port: int = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -68,7 +70,7 @@ class VendorServer:
     @property
     def url(self) -> str:
         """The base URL as the vendor's SDK wants it."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     # ---- what a vendor is
 
