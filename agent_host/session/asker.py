@@ -75,6 +75,14 @@ class Asker:
         self._may_trust = may_trust
         self._turn = asyncio.Lock()
         self.open_questions = 0
+        self._asked_before = 0.0
+        self._asking_since = 0.0
+
+    def asked_seconds(self) -> float:
+        """How long questions of this session have been open so far, by the loop's clock."""
+        if not self.open_questions:
+            return self._asked_before
+        return self._asked_before + asyncio.get_running_loop().time() - self._asking_since
 
     async def may(
         self,
@@ -146,10 +154,12 @@ class Asker:
         # A host that dies while a person thinks leaves the run whole up to its question.
         await self._kept()
         answer = Answer(None, "the run was stopped")
+        self._asking_since = asyncio.get_running_loop().time()
         self.open_questions += 1
         try:
             answer = await self._editor.ask(question)
         finally:
+            self._asked_before = self.asked_seconds()
             self.open_questions -= 1
             self._store.settle(question.run_id, question.call_id)
             chosen = answer.option.id if answer.option else None

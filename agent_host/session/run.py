@@ -161,12 +161,14 @@ class Run:
     async def _work_through(self) -> None:
         """Have the agents work until they are done or ended; then nothing is going on any more."""
         async with asyncio.TaskGroup() as tasks:
-            team = self._team = Team(self._shared(), self._budget, tasks)
+            shared = self._shared()
+            team = self._team = Team(shared, self._budget, tasks)
             self._work = tasks.create_task(self._carry_out(team))
             watchdog = self._watchdog = Watchdog(
                 self.plan.limits,
                 self._around.clock,
                 busy=lambda: team.busy,
+                asked=shared.crew.asker.asked_seconds,
                 at_limit=self._at_limit,
             )
             watchdog.start()

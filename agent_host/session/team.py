@@ -91,7 +91,7 @@ class Team:
             return failed(f"{action.role} can't be called. {error.message}")
         budget = caller.budget.part(plan.limits)
         mind = Mind(_forget, _nothing_said, set())
-        timer = _Timer(plan, self._shared.clock, self._busy_below)
+        timer = _Timer(plan, self._shared, self._busy_below)
 
         def active() -> None:
             timer.active()
@@ -131,11 +131,15 @@ class Team:
 class _Timer:
     """The limits of time of an agent that was called; its own, within those of the run."""
 
-    def __init__(self, plan: Plan, clock: Clock, busy: Callable[[tuple[str, ...]], bool]) -> None:
+    def __init__(self, plan: Plan, shared: Shared, busy: Callable[[tuple[str, ...]], bool]) -> None:
         self._reached: tuple[LimitName, str] | None = None
         self._scope = asyncio.timeout(None)
         self._watchdog = Watchdog(
-            plan.limits, clock, busy=lambda: busy(plan.path), at_limit=self._at_limit
+            plan.limits,
+            shared.clock,
+            busy=lambda: busy(plan.path),
+            asked=shared.crew.asker.asked_seconds,
+            at_limit=self._at_limit,
         )
         self.active = self._watchdog.active
 

@@ -1,7 +1,8 @@
 """Ends a run that takes too long, or whose runtime has fallen silent.
 
-A person may think about a question for as long as they like, and commands have time limits of
-their own: only the silence of the runtime counts, once it has shown a sign of life.
+A person may think about a question for as long as they like: while one is open no time counts.
+Commands have time limits of their own, so that of silence only the runtime's counts, once it has
+shown a sign of life.
 """
 
 import asyncio
@@ -13,9 +14,13 @@ from agent_host.session.clock import Clock
 START_SECONDS = 60.0
 """How long a runtime may take to its first sign of life: SDKs and CLIs load in that time."""
 
+_LOOK_SECONDS = 0.25
+
 
 class Watchdog:
-    """The timers of one run. `busy` says that something else than the runtime is at work."""
+    """The timers of one run. `busy` says that something else than the runtime is at work, `asked`
+    for how many seconds questions have been open so far.
+    """
 
     def __init__(
         self,
@@ -23,11 +28,14 @@ class Watchdog:
         clock: Clock,
         *,
         busy: Callable[[], bool],
+        asked: Callable[[], float],
         at_limit: Callable[[LimitName, str], None],
     ) -> None:
         self._limits = limits
         self._clock = clock
         self._busy = busy
+        self._asked = asked
+        self._ends_at = 0.0
         self._at_limit = at_limit
         self._active_at = clock.monotonic()
         self._alive = False
@@ -38,9 +46,9 @@ class Watchdog:
         """Begin to count."""
         seconds = self._limits.wall_seconds
         if seconds is not None:
-            reason = f"the run took longer than {seconds:g} s"
             loop = asyncio.get_running_loop()
-            self._wall = loop.call_later(seconds, self._at_limit, "wallSeconds", reason)
+            self._ends_at = loop.time() + seconds - self._asked()
+            self._wall = loop.call_later(seconds, self._check_wall, seconds)
         self._listen()
 
     def active(self) -> None:
@@ -55,6 +63,15 @@ class Watchdog:
         for handle in (self._wall, self._silence):
             if handle is not None:
                 handle.cancel()
+
+    def _check_wall(self, allowed: float) -> None:
+        loop = asyncio.get_running_loop()
+        left = self._ends_at + self._asked() - loop.time()
+        if left <= 0:
+            self._at_limit("wallSeconds", f"the run took longer than {allowed:g} s")
+        else:
+            # While a question is open what is left stays the same, however little it is.
+            self._wall = loop.call_later(max(left, _LOOK_SECONDS), self._check_wall, allowed)
 
     def _listen(self) -> None:
         allowed = self._limits.inactivity_seconds

@@ -261,7 +261,9 @@ async def test_its_silence_ends_it(kind: Kind, tmp_path: Path) -> None:
                 work.cancel()
 
             limits = Limits(inactivity_seconds=1.0)
-            dog = Watchdog(limits, SystemClock(), busy=lambda: False, at_limit=at_limit)
+            dog = Watchdog(
+                limits, SystemClock(), busy=lambda: False, asked=float, at_limit=at_limit
+            )
             sink.sign = dog.active
             dog.start()
         dog.cancel()

@@ -328,6 +328,37 @@ async def test_the_same_call_three_times_in_a_row_is_asked_about(tmp_path: Path)
         assert len(host.editor.questions) == 2
 
 
+@pytest.mark.parametrize("size", [2, 3, 4])
+async def test_the_same_few_calls_in_turn_are_asked_about_the_third_time(
+    tmp_path: Path, size: int
+) -> None:
+    def turn(number: int) -> list[ToolCall]:
+        paths = ["a.txt", "b.txt", "c.txt", "d.txt"][:size]
+        return [tool("fs_read", f"{number}{path}", path=path) for path in paths]
+
+    async with stage(tmp_path) as host:
+        for name in "abcd":
+            host.actions.files[f"/w/{name}.txt"] = b"text\n"
+        told = await results(host, *turn(1), *turn(2), *turn(3)[:-1])
+        assert not host.editor.questions
+        told = await results(host, *turn(1), *turn(2), *turn(3), *turn(4))
+        assert {status for status, _ in told} == {"ok"}
+        (question,) = host.editor.questions
+        assert f"the same {size} calls 3 times in a row" in question.detail
+
+
+async def test_spaces_and_the_order_of_keys_do_not_make_another_call(tmp_path: Path) -> None:
+    ways = (
+        {"path": "a.txt", "limit": 5},
+        {"limit": 5, "path": "a.txt"},
+        {"path": "a.txt", "limit": 5},
+    )
+    async with stage(tmp_path) as host:
+        host.actions.files["/w/a.txt"] = b"text\n"
+        await results(host, *(tool("fs_read", f"c{n}", **way) for n, way in enumerate(ways)))
+        assert len(host.editor.questions) == 1
+
+
 async def test_an_agent_that_repeats_itself_for_ever_is_ended(tmp_path: Path) -> None:
     async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
         number = 0

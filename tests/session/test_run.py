@@ -15,9 +15,11 @@ from agent_host.core.errors import (
 )
 from agent_host.core.events import Edited, Ended, Reasoning, Retried, Started, Text, Used
 from agent_host.core.model import ImagePart, ResourcePart, RunRequest, TextPart, Usage
+from agent_host.core.permission import Answer, Question
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from agent_host.settings import Settings
-from tests.fakes import ScriptedRuntime
+from tests.clients import virtual_time
+from tests.fakes import ScriptedRuntime, by_kind
 from tests.session.stage import asked, limits, role, stage, tool
 
 
@@ -289,3 +291,31 @@ async def test_edits_are_listed_once_for_each_file(tmp_path: Path) -> None:
 
 def test_a_runtime_fake_is_a_runtime() -> None:
     assert hasattr(ScriptedRuntime, "run")
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_no_time_counts_while_a_person_thinks(tmp_path: Path, *, hangs: bool) -> None:
+    """A run of 10 s waits an hour for an answer; what comes then counts again."""
+
+    async def thinks(question: Question) -> Answer:
+        await asyncio.sleep(3600)
+        return by_kind("allowOnce")(question)
+
+    async def story(request: RuntimeRequest, sink: RunSink, gate: ToolGate) -> RuntimeResult:
+        await asyncio.sleep(6)
+        await gate.call(tool("fs_write", path="a", text="x"))
+        await asyncio.sleep(10 if hangs else 3)
+        return RuntimeResult("completed", "in time")
+
+    async def main() -> None:
+        async with stage(tmp_path) as host:
+            host.editor.choose = thinks
+            host.plays(story)
+            result = await host.manager.run(asked(limits=limits(wall_seconds=10)))
+            assert len(host.editor.questions) == 1
+            assert (result.limit, result.output) == (
+                ("wallSeconds", "") if hangs else (None, "in time")
+            )
+            assert asyncio.get_running_loop().time() > 3608
+
+    virtual_time.run(main())
