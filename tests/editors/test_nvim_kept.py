@@ -16,3 +16,4 @@ def test_a_kept_session_is_reverted_renamed_forked_picked_and_deleted(tmp_path: 
     assert actions == ["resume", "fork", "rename", "delete"]
     assert seen["asked before deleting"] == ["Keep", "Delete"]
     assert seen["the copy stays"] is True
+    assert {role.partition(" · ")[0] for role in seen["roles"]} == {"coder", "planner", "reviewer"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_host.lsp.wire import json_schema
 from tests.editors.conftest import TYPED, Job, make_job
 
 NVIM = Path(sys.executable).parent / "nvim"
@@ -34,30 +35,33 @@ SCRIPTS: dict[str, Any] = {
 }
 
 
-def drive(job: Job, script: str, models: dict[str, Any] | None = None, nvim: Path = NVIM) -> dict[str, Any]:
-    """Run one script of the folder nvim with models that take these turns; returns what it saw."""
-    scripts = {}
-    for name, turns in (models or {}).items():
-        file = job.root.parent / f"{name}.yaml"
-        file.write_text(json.dumps(turns))
-        scripts[name] = f"scripted/{file}"
-    config = job.root.parent / "config.json"
-    config.write_text(
-        json.dumps(
-            {
-                "plugin": str(PLUGIN),
-                "command": [sys.executable, "-m", "agent_host", "serve", "--stdio"],
-                "root": str(job.root),
-                "file": str(job.file),
-                "typed": [*TYPED.splitlines(), ""],
-                "model": job.model,
-                "scripts": scripts,
-            }
-        )
-    )
+def drive(
+    job: Job, script: str, models: dict[str, Any] | None = None, nvim: Path = NVIM
+) -> dict[str, Any]:
+    """Run one script of the folder nvim with models that take these turns; returns what it saw.
+
+    Whatever the plugin reads of what the host says must be in the host's schema.
+    """
+    folder = job.root.parent
+    scripts = {name: folder / f"{name}.yaml" for name in models or {}}
+    for name, file in scripts.items():
+        file.write_text(json.dumps((models or {})[name]))
+    schema, config = folder / "schema.json", folder / "config.json"
+    schema.write_text(json.dumps(json_schema()))
+    settings = {
+        "plugin": str(PLUGIN),
+        "schema": str(schema),
+        "command": [sys.executable, "-m", "agent_host", "serve", "--stdio"],
+        "root": str(job.root),
+        "file": str(job.file),
+        "typed": [*TYPED.splitlines(), ""],
+        "model": job.model,
+        "scripts": {name: f"scripted/{file}" for name, file in scripts.items()},
+    }
+    config.write_text(json.dumps(settings))
     done = subprocess.run(
         [nvim, "--clean", "--headless", "-l", HERE / script, config, HERE / "stage.lua"],
-        env=job.environment | {"XDG_STATE_HOME": str(job.root.parent / "nvim")},
+        env=job.environment | {"XDG_STATE_HOME": str(folder / "nvim")},
         cwd=job.root,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -66,7 +70,9 @@ def drive(job: Job, script: str, models: dict[str, Any] | None = None, nvim: Pat
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["unknown"] == []
+    return seen
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ stage.wait('a moment', function() return vim.wait(100) == false end)
 say('late answer', { answers - answered, stage.text(file) == before, stage.session():state() })
 say('complaints', vim.fn.execute('messages'))
 
--- ---- what is queued runs in its order
+-- ---- what is queued runs in its order, also where the session is shown anew meanwhile
 
 setup('float')
 send('slow', 'work')
@@ -85,6 +85,13 @@ for _, prompt in ipairs({ 'one', 'two', 'three' }) do
   vim.cmd('AgentHost queue ' .. prompt)
 end
 stage.wait('three prompts that wait', function() return #stage.session().pending == 3 end)
+local first = stage.session()
+require('agent_host.session').forget(first)
+vim.cmd('AgentHost resume ' .. first.id)
+stage.wait('the session as it goes on', function()
+  local now = stage.session()
+  return now ~= first and now.id == first.id and #now.pending == 3 and now:state() == 'working'
+end)
 vim.ui.select = function(items, _, choose) choose(items[2], 2) end
 vim.cmd('AgentHost unsteer')
 stage.shows('three is heard')

@@ -55,8 +55,16 @@ vim.cmd('AgentHost delete!')
 stage.wait('the deleting', function() return require('agent_host.session').by_id(first.id) == nil end)
 say('the copy stays', require('agent_host.session').by_id(copy.id) ~= nil)
 
+local roles
+vim.ui.select = function(items, opts, choose)
+  roles = vim.tbl_map(opts.format_item, items)
+  choose(items[1], 1)
+end
+vim.cmd('AgentHost roles')
+stage.wait('the roles', function() return roles end)
+say('roles', roles)
+
 local gone = false
 require('agent_host.client').stop(first.root, function() gone = true end)
 stage.wait('the end of the host', function() return gone end)
-io.stdout:write(vim.json.encode(stage.seen), '\n')
-vim.cmd('qa!')
+stage.report()

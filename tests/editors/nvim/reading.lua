@@ -103,5 +103,4 @@ say('omnifunc', vim.bo.omnifunc ~= '' and vim.bo.omnifunc == vim.bo.completefunc
 vim.cmd('AgentHost help')
 say('help', { vim.bo.syntax, named(0) })
 say('notices', stage.notices)
-io.stdout:write(vim.json.encode(stage.seen), '\n')
-vim.cmd('qa!')
+stage.report()

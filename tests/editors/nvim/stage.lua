@@ -1,5 +1,6 @@
 -- What the scripts of this folder share: the plugin loaded as a plugin manager would, waiting for
 -- things to be seen, and a report. Used as `dofile`; CONFIG.json is the script's argument.
+local strict = dofile(vim.fs.dirname(arg[2]) .. '/strict.lua')
 local stage = { config = vim.json.decode(assert(io.open(arg[1])):read('a')), notices = {}, seen = {} }
 
 vim.notify = function(words) table.insert(stage.notices, words) end
@@ -9,6 +10,7 @@ vim.cmd('filetype on')
 vim.cmd('runtime plugin/agent_host.lua')
 
 function stage.setup(settings)
+  strict.watch(stage.config.schema)
   local base = { cmd = stage.config.command, model = stage.config.model }
   require('agent_host').setup(vim.tbl_deep_extend('force', base, settings or {}))
 end
@@ -18,7 +20,10 @@ function stage.say(name, value) stage.seen[name] = value end
 function stage.text(buffer) return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') end
 
 ---What the host's requests and notifications call.
-function stage.handlers() return require('agent_host.handlers').table() end
+function stage.handlers()
+  strict.watch(stage.config.schema)
+  return require('agent_host.handlers').table()
+end
 
 local seq = 0
 
@@ -91,6 +96,13 @@ function stage.finish()
   client.stop(root, function() gone = true end)
   stage.wait('the end of the host', function() return gone end)
   stage.say('notices', stage.notices)
+  stage.report()
+end
+
+---Say what was seen, and end.
+function stage.report()
+  stage.say('unknown', strict.unknown)
+  stage.say('methods', vim.tbl_keys(strict.methods))
   io.stdout:write(vim.json.encode(stage.seen), '\n')
   vim.cmd('qa!')
 end

@@ -1,4 +1,5 @@
 -- What a session told before, shown again from what the host keeps of it.
+local client = require('agent_host.client')
 local deltas = require('agent_host.deltas')
 local session = require('agent_host.session')
 local spinner = require('agent_host.spinner')
@@ -53,6 +54,11 @@ function M.over(target, runs, page)
   if not last then return end
   if last.status == 'running' then
     target.run = last.runId
+    client.request(target.root, 'agent/steer/list', { sessionId = target.id }, function(_, answer)
+      if not answer then return end
+      target.pending = answer.pending
+      session.changed(target)
+    end)
   elseif last.status == 'interrupted' then
     target.transcript:change(function() target.render:note('■ interrupted: the host ended in the middle of it') end)
   end
