@@ -187,6 +187,14 @@ def postgresql_is_there() -> bool:
     return bool(shutil.which("initdb") or list(Path("/usr/lib/postgresql").glob("*/bin/initdb")))
 
 
+def vim_has_channels() -> bool:
+    """Whether Vim can talk to other programs; the smallest of its packages can't."""
+    if shutil.which("vim") is None:
+        return False
+    said = subprocess.run(["vim", "--version"], capture_output=True, text=True, check=True)
+    return "+channel" in said.stdout
+
+
 SYSTEM: dict[str, Callable[[], bool]] = {
     "chromium": lambda: shutil.which("chromium") is not None,
     "nodejs": lambda: shutil.which("node") is not None,
@@ -194,6 +202,8 @@ SYSTEM: dict[str, Callable[[], bool]] = {
     "postgresql": postgresql_is_there,
     "procps": lambda: shutil.which("pgrep") is not None,
     "util-linux": lambda: shutil.which("setpriv") is not None,
+    "vim-ale": Path("/usr/share/vim/vimfiles/pack/dist-bundle/opt/ale").exists,
+    "vim-nox": vim_has_channels,
 }
 """What the tests need of the system: Debian's name of the package, and whether it is there."""
 

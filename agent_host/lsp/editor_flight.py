@@ -66,7 +66,7 @@ class Flight:
         self._wire_edits = wire_edits
         self._apart = apart
         self._states = [edit.before]
-        self._seen = asyncio.Event()
+        self._was_seen = False
         self._changed = asyncio.Event()
         self.end = documents.watch(document.uri, self._look)
 
@@ -83,14 +83,16 @@ class Flight:
         return self._verdict(reply)
 
     async def shown(self) -> None:
-        """Return when exactly the edit has shown for so long that no answer is to be expected."""
-        await self._seen.wait()
+        """Return when its place has changed for so long that no answer is to be expected."""
+        while not self._has_landed() and not self._is_touched():
+            self._changed.clear()
+            await self._changed.wait()
         await asyncio.sleep(_SILENT_SECONDS)
 
     def _look(self) -> None:
         text = self._text()
         if text == self._edit.after:
-            self._seen.set()
+            self._was_seen = True
         if self._apart and text is not None and text != self._states[-1]:
             self._states.append(text)
         self._changed.set()
@@ -101,12 +103,17 @@ class Flight:
 
     def _has_landed(self) -> bool:
         text, edit = self._text(), self._edit
-        if self._seen.is_set() or text is None or text == edit.before:
-            return self._seen.is_set()
+        if self._was_seen or text is None or text == edit.before:
+            return self._was_seen
         if has_landed(edit.before, edit.after, text, apart=self._apart):
             return True
         is_about_endings = is_same_but_for_endings(edit.before, edit.after)
         return is_same_but_for_endings(edit.after, text) and not is_about_endings
+
+    def _is_touched(self) -> bool:
+        text, edit = self._text(), self._edit
+        is_same = text is None or is_untouched(edit.before, edit.after, text, apart=self._apart)
+        return not is_same
 
     def _is_hopeless(self, reply: Reply) -> bool:
         """Nothing more can come: closed, or misplaced, or refused for a text that has changed."""
@@ -121,7 +128,7 @@ class Flight:
     def _verdict(self, reply: Reply) -> EditOutcome:
         text, edit = self._text(), self._edit
         if text is None:
-            status = "applied" if self._seen.is_set() else "stale"
+            status = "applied" if self._was_seen else "stale"
             return EditOutcome(status, "", f"the document was closed meanwhile; {_READ_AGAIN}")
         if self._has_landed():
             return EditOutcome("applied", text, _difference(edit.after, text))

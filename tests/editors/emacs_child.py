@@ -1,53 +1,23 @@
 """A real Emacs on a terminal, driven by keys as a person would; looked at by emacsclient."""
 
 import base64
-import fcntl
 import json
-import os
-import pty
-import select
-import struct
 import subprocess
-import termios
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WAIT = 40.0
-KEYS = {
-    "<CR>": "\r",
-    "<M-x>": "\x1bx",
-    "<M->>": "\x1b>",
-    "<C-_>": "\x1f",
-    **{f"<C-{letter}>": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"},
-}
+from tests.editors.terminal import WAIT, Terminal
 
 
-class Emacs:
+class Emacs(Terminal):
     """`keys` are typed; `lisp` looks at what is there. Nothing but keys changes anything."""
 
     def __init__(self, init: Path, file: Path, *, env: dict[str, str], folder: Path) -> None:
         self._client = ["emacsclient", "--socket-name", str(folder / "emacs"), "--eval"]
-        self._env = env | {"TERM": "xterm-256color"}
+        self._env = env
         start = f'(progn (setq server-socket-dir "{folder}" server-name "emacs") (server-start))'
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        self.output = bytearray()
-        self._process = subprocess.Popen(
-            ["emacs", "-nw", "-Q", "-l", init, "--eval", start, file],
-            env=self._env,
-            cwd=file.parent,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
-        )
-        os.close(slave)
-        self._reader = threading.Thread(target=self._drain)
-        self._reader.start()
+        argv = ["emacs", "-nw", "-Q", "-l", init, "--eval", start, file]
+        super().__init__(argv, env=env, cwd=file.parent)
         socket = folder / "emacs"
         self.wait(lambda: socket.exists() and self.lisp("t"), "Emacs's start")
 
@@ -55,16 +25,7 @@ class Emacs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        os.close(self._master)
-
-    def keys(self, keys: str) -> None:
-        """Type; `<CR>` is Return, `<M-x>` begins a command, `<C-g>` quits."""
-        for name, sent in KEYS.items():
-            keys = keys.replace(name, sent)
-        os.write(self._master, keys.encode())
+        self.close()
 
     def lisp(self, form: str) -> Any:
         """The value of a form, by JSON; nil is None and t is True."""
@@ -109,26 +70,13 @@ class Emacs:
         self.wait(lambda: words in self.text(path), f"{words!r} in {path.name}")
         return self.text(path)
 
-    def wait(self, is_true: Callable[[], object], what: str) -> None:
-        """Look again and again until it is true."""
-        deadline = time.monotonic() + WAIT
-        while not is_true():
-            assert time.monotonic() < deadline, f"{what} never happened:\n{self._seen()}"
-            select.select([], [], [], 0.05)
-
     def said(self) -> str:
         """Its messages."""
         return self.lisp('(with-current-buffer "*Messages*" (buffer-string))')
 
-    def _seen(self) -> str:
+    def seen(self) -> str:
+        """What is shown."""
         try:
             return f"{self.said()}\n{self.minibuffer()}\n{self.lisp('(buffer-string)')}"
         except LookupError:
-            return self.output.decode(errors="replace")[-2000:]
-
-    def _drain(self) -> None:
-        try:
-            while data := os.read(self._master, 65536):
-                self.output += data
-        except OSError:
-            return  # the terminal is gone with Emacs
+            return super().seen()
