@@ -60,10 +60,19 @@ class Called:
     def decoded(self) -> JsonObject:
         """The arguments as an object; empty when they are none, for vendors that want one."""
         try:
-            value: object = json.loads(self.arguments or "{}")
+            value = self.meant()
         except (ValueError, RecursionError):
             return {}
         return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+    def meant(self) -> object:
+        """The arguments, taken out of the text that some models wrap them into; no text and null
+        are none. Raises ValueError and RecursionError for what is no JSON.
+        """
+        value: object = json.loads(self.arguments.strip() or "{}")
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value = json.loads(value)
+        return {} if value is None else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ of a turn grows with the turns it has seen. Everything that waits is owned by on
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
@@ -277,7 +276,7 @@ def _too_much_output(detail: str | None) -> RuntimeFailed:
 
 def _tool_call(call: Called) -> ToolCall:
     try:
-        arguments: object = json.loads(call.arguments or "{}")
+        arguments = call.meant()
     except (ValueError, RecursionError) as error:
         return ToolCall(call.call_id, call.name, {}, problem=f"not valid JSON: {error}")
     if not isinstance(arguments, dict):

@@ -4,10 +4,11 @@ Works on bytes, so that characters may be cut anywhere. A body that is no stream
 apart: one JSON object is its only event, a web page is Trouble. Not here: what an event means.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import cast
+from typing import TypeVar, cast
 
 import httpx2
 
@@ -19,6 +20,12 @@ DONE: JsonObject = MappingProxyType({"type": "[DONE]"})
 """The end mark of chat completions, as an event."""
 
 _NOTHING: JsonObject = MappingProxyType({})
+_LAST = frozenset(
+    ("[DONE]", "message_stop", "response.completed", "response.incomplete", "response.failed")
+)
+"""The types of events behind which there is at most a count of tokens."""
+_END_SECONDS = 2.0
+_T = TypeVar("_T")
 _LONGEST = 64 * 1024 * 1024
 """Bytes of one event: more is no answer of a model."""
 
@@ -32,15 +39,39 @@ async def server_events(
     connection.
     """
     body = _Body()
-    async for piece in response.aiter_bytes():
+    over = False
+    pieces = until_over(response.aiter_bytes(), lambda: over)
+    async for piece in pieces:
         for data in body.take(piece):
-            yield _event(data)
+            event = _event(data)
+            over = over or event.get("type") in _LAST
+            yield event
         if body.waiting > _LONGEST:
             raise trouble_of_stream(vendor, "an event is longer than any answer")
     if body.is_page:
         raise trouble_of_page(vendor, config, body.rest.decode("utf-8", "replace"))
     for data in body.end():
         yield _event(data)
+
+
+async def until_over(pieces: AsyncIterator[_T], is_over: Callable[[], bool]) -> AsyncGenerator[_T]:
+    """The pieces of a stream. Once it is over it is waited for its end, so that the connection can
+    be used again, but not for long, and it does not matter if that is lost.
+    """
+    while True:
+        try:
+            if is_over():
+                async with asyncio.timeout(_END_SECONDS):
+                    piece = await anext(pieces)
+            else:
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        except (TimeoutError, httpx2.HTTPError):
+            if is_over():
+                return
+            raise
+        yield piece
 
 
 # ---- what an event holds

@@ -1,5 +1,6 @@
 """Streams that are cut anywhere, and bodies that are none: asked again or told, never taken."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -105,3 +106,40 @@ async def test_a_wait_may_be_given_as_a_date(vendor: Vendor) -> None:
     async with vendor(turn, Turn("Here.")) as server:
         result, _ = await run(server, pauses=pauses)
     assert (result.output, pauses.seconds) == ("Here.", [9.0])
+
+
+@each_vendor
+@pytest.mark.parametrize(
+    ("written", "meant", "problem"),
+    [
+        ("", {}, False),
+        (" ", {}, False),
+        ("null", {}, False),
+        ('"{\\"path\\": \\"a\\"}"', {"path": "a"}, False),
+        ('[{"path": "a"}]', {}, True),
+        ('"a"', {}, True),
+        ("{'path': 'a'}", {}, True),
+    ],
+)
+async def test_arguments_are_understood_or_told_to_the_model(
+    vendor: Vendor, written: str, meant: object, *, problem: bool
+) -> None:
+    if vendor is GeminiVendor:  # whose arguments are always objects
+        return
+    gate = Gate()
+    async with vendor(Turn(calls=(Call("fs_list", written),)), Turn("I see.")) as server:
+        result, _ = await run(server, gate=gate)
+    assert (server.refused, result.output) == ([], "I see.")
+    assert (gate.calls[0].arguments, gate.calls[0].problem is not None) == (meant, problem)
+
+
+@each_vendor
+@pytest.mark.parametrize("how", ["hang", "cut"])
+async def test_an_answer_that_is_whole_needs_no_end_of_the_connection(
+    vendor: Vendor, how: str
+) -> None:
+    whole = Turn("Whole.", **{how: "end"})
+    async with asyncio.timeout(20), vendor(whole) as server:
+        result, sink = await run(server)
+    assert (result.status, result.output) == ("completed", "Whole.")
+    assert (sink.retries, sink.used[-1].input_tokens) == ([], 100)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Place = Literal["nothing", "thinking", "text", "half_call", "call"]
-"""How much of an answer has gone out: its head, thinking, text, half a call, a call."""
+Place = Literal["nothing", "thinking", "text", "half_call", "call", "end"]
+"""How much of an answer has gone out: its head, thinking, text, half a call, a call, all."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ may be objects. Whatever can be meant in one way only is taken; what is cut off 
 
 import json
 from dataclasses import dataclass, field
-from typing import cast
 
 from agent_host.core.model import JsonObject, Usage
 from agent_host.runtimes import ProviderConfig
@@ -173,22 +172,15 @@ class _Call:
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are complete as they are."""
-        return _decoded("".join(self.pieces)) is not None
+        try:
+            json.loads(self.arguments())
+        except (ValueError, RecursionError):
+            return False
+        return True
 
     def arguments(self) -> str:
-        """As the model wrote them; taken out of the text that some servers wrap them into."""
-        written = "".join(self.pieces).strip()
-        inside = _decoded(written)
-        if isinstance(inside, str) and isinstance(_decoded(inside), dict):
-            return inside
-        return "{}" if written in ("", "null") else written
-
-
-def _decoded(written: str) -> object:
-    try:
-        return cast("object", json.loads(written))
-    except (ValueError, RecursionError):
-        return None
+        """As the model wrote them."""
+        return "".join(self.pieces)
 
 
 def _usage(used: JsonObject) -> Usage:

@@ -28,6 +28,7 @@ from agent_host.runtimes.conversation import (
     UserSaid,
 )
 from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.server_events import until_over
 from agent_host.runtimes.trouble import (
     Complaint,
     Vendor,
@@ -147,7 +148,7 @@ class GeminiProvider:
         with understood(_VENDOR):
             async with aclosing(chunks):
                 try:
-                    async for chunk in chunks:
+                    async for chunk in until_over(chunks, lambda: reader.is_over):
                         reader.read(chunk)
                 except errors.UnknownApiResponseError as error:
                     if is_page(str(error)):
@@ -292,6 +293,11 @@ class _Reader:
             if candidate.finish_reason is not None:
                 self._ended = candidate.finish_reason.value
                 self._detail = candidate.finish_message or self._detail
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the model has ended its turn."""
+        return self._ended is not None
 
     def answer(self) -> ModelAnswer:
         items = tuple(self._items)
