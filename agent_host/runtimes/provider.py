@@ -97,6 +97,13 @@ class Provider(Protocol):
         """Ask the model once. Cancelling closes the connection. Raises Trouble."""
         ...
 
+    async def names(self) -> list[str]:
+        """The models that there are, by the vendor's own names; empty if it does not tell.
+
+        Raises Trouble.
+        """
+        ...
+
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 

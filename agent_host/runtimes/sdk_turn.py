@@ -12,6 +12,7 @@ from dataclasses import replace
 from agent_host.core.errors import RuntimeFailed
 from agent_host.core.model import Usage
 from agent_host.core.ports import RunSink, RuntimeRequest
+from agent_host.runtimes.advice import advised
 from agent_host.runtimes.context import Gauge, fixed_size, size_of
 from agent_host.runtimes.conversation import AgentSaid, Item
 from agent_host.runtimes.provider import ModelAnswer, ModelAsk, Provider, Trouble
@@ -97,7 +98,7 @@ class Asker:
                 said = draft.said != "" and not draft.quiet
                 hopeless = attempt == _RETRIES or wait > _LONGEST_WAIT or said
                 if hopeless or not trouble.again:
-                    raise
+                    raise await advised(trouble, ask, self._provider) from trouble
                 self._sink.retry(trouble.error.message, wait)
                 await self._pause(wait)
                 attempt += 1

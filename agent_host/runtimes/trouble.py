@@ -141,6 +141,16 @@ def trouble_of_status(
     return Trouble(error, again=again, after=complaint.after, hidden=hidden)
 
 
+def no_effort(vendor: Vendor, model: str, effort: str | None) -> Trouble:
+    """A model that can't be told how much to think."""
+    return Trouble(
+        RuntimeFailed(
+            f"The model {model!r} of {vendor.label} does not think, so it can't be told to with "
+            f"effort {effort!r}: leave out `effort`, or use another model."
+        )
+    )
+
+
 def refuses_hidden(said: str) -> bool:
     """Whether a vendor says that it does not take back what it had signed or encrypted."""
     return _HIDDEN.search(said) is not None

@@ -75,6 +75,9 @@ class GeminiVendor(VendorServer):
         self.signatures[signature] = what
         return signature
 
+    def listed(self) -> dict[str, Any]:
+        return {"models": [{"name": f"models/{each}"} for each in self.models]}
+
     # ---- the rules
 
     def check(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> None:

@@ -46,6 +46,8 @@ class VendorServer:
         self.asked: list[tuple[str, dict[str, str]]] = []
         """Path and headers of each request in `bodies`."""
         self.refused: list[str] = []
+        self.models: tuple[str, ...] = ()
+        """What it lists as its models."""
         self.connections = 0
         self.open = 0
         self.hanging = asyncio.Event()
@@ -86,6 +88,10 @@ class VendorServer:
         """The stream's data for a turn."""
         raise NotImplementedError
 
+    def listed(self) -> dict[str, Any]:
+        """The answer to who asks for its models."""
+        return {"object": "list", "data": [{"id": m, "type": "model"} for m in self.models]}
+
     def error(self, status: int, turn: Turn) -> dict[str, Any]:
         """The body of an error."""
         return {"error": {"type": "error", "message": turn.message, "code": None}}
@@ -124,10 +130,12 @@ class VendorServer:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request; whether the connection goes on."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        path = head[0].split(" ")[1]
+        method, path, _ = head[0].split(" ")
         pairs = (line.split(":", 1) for line in head[1:] if line)
         headers = {name.lower(): value.strip() for name, value in pairs}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "{}")
+        if method == "GET" and path.partition("?")[0].endswith("/models"):
+            return await _send_json(writer, 200, self.listed())
         try:
             self.check(path, headers, body)
         except Refused as refused:

@@ -48,6 +48,10 @@ class EmbeddedProvider:
                 self._asks = await self._started()
         return await self._asks.answer(ask, emit)
 
+    async def names(self) -> list[str]:
+        """The one that it is; see Provider."""
+        return []
+
     async def close(self) -> None:
         """End the child."""
         child, self._child, self._asks = self._child, None, None

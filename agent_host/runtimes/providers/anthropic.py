@@ -6,8 +6,8 @@ the reading of an answer (anthropic_answer.py).
 """
 
 import re
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections.abc import Generator, Mapping
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, cast
 
 import anthropic
@@ -28,6 +28,7 @@ from agent_host.runtimes.providers.anthropic_answer import ANTHROPIC, AnthropicA
 from agent_host.runtimes.server_events import server_events
 from agent_host.runtimes.trouble import (
     Complaint,
+    no_effort,
     refuses_hidden,
     retry_after,
     trouble_of_connection,
@@ -75,15 +76,31 @@ class AnthropicProvider:
         """Answer one turn; see Provider."""
         if self._client is None:
             raise Trouble(ANTHROPIC.no_key())
-        try:
+        effort = ask.options.effort
+        if effort not in (None, "none") and _thinking(ask.name, effort, _BUDGET["max"]) is None:
+            raise no_effort(ANTHROPIC, ask.name, effort)
+        with self._as_trouble(ask.name):
             while True:
                 try:
                     return await self._stream(self._client, ask, emit)
                 except anthropic.BadRequestError as error:
                     if not self._learns(ask, error.message):
                         raise
+
+    async def names(self) -> list[str]:
+        """The models that it has; see Provider."""
+        if self._client is None:
+            return []
+        with self._as_trouble(""):
+            return [model.id async for model in self._client.models.list(limit=1000)]
+
+    @contextmanager
+    def _as_trouble(self, model: str) -> Generator[None]:
+        """Whatever goes wrong inside with the SDK or the network becomes Trouble."""
+        try:
+            yield
         except anthropic.APIStatusError as error:
-            raise self._trouble(error, ask.name) from error
+            raise self._trouble(error, model) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise trouble_of_connection(ANTHROPIC, self._config, _reason(error)) from error
         except anthropic.APIError as error:

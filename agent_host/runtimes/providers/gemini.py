@@ -7,8 +7,8 @@ because the vendor often sends none. Not here: retries and history rules common 
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, cast
 
 import httpx2
@@ -33,6 +33,7 @@ from agent_host.runtimes.trouble import (
     Complaint,
     Vendor,
     is_page,
+    no_effort,
     refuses_hidden,
     retry_after,
     trouble_of_connection,
@@ -100,7 +101,10 @@ class GeminiProvider:
         """Answer one turn; see Provider."""
         if self._client is None:
             raise Trouble(_VENDOR.no_key())
-        try:
+        effort = ask.options.effort
+        if effort not in (None, "none") and not self._thinks(ask.name):
+            raise no_effort(_VENDOR, ask.name, effort)
+        with self._as_trouble(ask.name):
             try:
                 return await self._stream(self._client, ask, emit)
             except errors.ClientError as error:
@@ -116,8 +120,22 @@ class GeminiProvider:
                     raise
                 self._thoughtless.add(ask.name)
                 return await self._stream(self._client, ask, emit)
+
+    async def names(self) -> list[str]:
+        """The models that it has; see Provider."""
+        if self._client is None:
+            return []
+        with self._as_trouble(""):
+            models = await self._client.aio.models.list()
+            return [(model.name or "").removeprefix("models/") async for model in models]
+
+    @contextmanager
+    def _as_trouble(self, model: str) -> Generator[None]:
+        """Whatever goes wrong inside with the SDK or the network becomes Trouble."""
+        try:
+            yield
         except errors.APIError as error:
-            raise self._trouble(error, ask.name) from error
+            raise self._trouble(error, model) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = f"{type(error).__name__}: {error}"
             raise trouble_of_connection(_VENDOR, self._config, reason) from error

@@ -77,6 +77,13 @@ class LocalProvider:
             return True
         return False
 
+    async def names(self) -> list[str]:
+        """The models that it has; see Provider."""
+        if self._client is None:
+            return []
+        async with as_trouble(CHAT, self._config, ""):
+            return [model.id async for model in self._client.models.list()]
+
     async def _stream(self, client: openai.AsyncOpenAI, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         items = without_images(ask.items) if ask.name in self._blind else ask.items
         options: ChatCompletionStreamOptionsParam = {"include_usage": True}

@@ -71,6 +71,13 @@ class OpenAIProvider:
                         raise
                     self._refuses[ask.name] = level + 1
 
+    async def names(self) -> list[str]:
+        """The models that it has; see Provider."""
+        if self._client is None:
+            return []
+        async with as_trouble(OPENAI, self._config, ""):
+            return [model.id async for model in self._client.models.list()]
+
     async def _stream(
         self, client: openai.AsyncOpenAI, ask: ModelAsk, emit: Emit, level: int
     ) -> ModelAnswer:

@@ -34,6 +34,10 @@ _SCRIPT = Vendor("The script", ())
 class ScriptedProvider:
     """Plays the script's turn with the number of the run's turn."""
 
+    async def names(self) -> list[str]:
+        """None: a script is a file; see Provider."""
+        return []
+
     async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         """Play one turn; see Provider."""
         try:
