@@ -4,8 +4,6 @@ Thought signatures go back byte for byte on the part that they came with; calls 
 because the vendor often sends none. Not here: retries and history rules common to all vendors.
 """
 
-import base64
-import json
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
@@ -15,8 +13,7 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
-from agent_host.core.errors import RuntimeFailed
-from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec, Usage
+from agent_host.core.model import Effort, ImagePart, TextPart, ToolSpec
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.conversation import (
     AgentSaid,
@@ -27,11 +24,11 @@ from agent_host.runtimes.conversation import (
     Returned,
     UserSaid,
 )
-from agent_host.runtimes.provider import CallIds, Emit, Finish, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
+from agent_host.runtimes.providers.gemini_answer import GEMINI, GeminiAnswer
 from agent_host.runtimes.server_events import until_over
 from agent_host.runtimes.trouble import (
     Complaint,
-    Vendor,
     is_page,
     no_effort,
     refuses_hidden,
@@ -39,9 +36,7 @@ from agent_host.runtimes.trouble import (
     trouble_of_connection,
     trouble_of_page,
     trouble_of_status,
-    trouble_of_stream,
     understood,
-    without_key,
 )
 
 if TYPE_CHECKING:
@@ -61,27 +56,8 @@ _LEVEL: Mapping[Effort, types.ThinkingLevel] = {
     "high": types.ThinkingLevel.HIGH,
     "max": types.ThinkingLevel.XHIGH,
 }
-_VENDOR = Vendor("Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
 _URL = "https://generativelanguage.googleapis.com/"
 _TIMEOUT_MS = 600_000
-_STOPS: Mapping[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
-_REFUSALS = frozenset(
-    (
-        "BLOCKLIST",
-        "IMAGE_PROHIBITED_CONTENT",
-        "IMAGE_RECITATION",
-        "IMAGE_SAFETY",
-        "LANGUAGE",
-        "MODEL_ARMOR",
-        "PROHIBITED_CONTENT",
-        "RECITATION",
-        "SAFETY",
-        "SPII",
-    )
-)
-_SLIPS = frozenset(
-    ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "OTHER", "UNEXPECTED_TOOL_CALL")
-)
 
 
 class GeminiProvider:
@@ -100,10 +76,10 @@ class GeminiProvider:
     async def answer(self, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         """Answer one turn; see Provider."""
         if self._client is None:
-            raise Trouble(_VENDOR.no_key())
+            raise Trouble(GEMINI.no_key())
         effort = ask.options.effort
         if effort not in (None, "none") and not self._thinks(ask.name):
-            raise no_effort(_VENDOR, ask.name, effort)
+            raise no_effort(GEMINI, ask.name, effort)
         with self._as_trouble(ask.name):
             try:
                 return await self._stream(self._client, ask, emit)
@@ -138,7 +114,7 @@ class GeminiProvider:
             raise self._trouble(error, model) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = f"{type(error).__name__}: {error}"
-            raise trouble_of_connection(_VENDOR, self._config, reason) from error
+            raise trouble_of_connection(GEMINI, self._config, reason) from error
 
     async def _stream(self, client: genai.Client, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         thinks = _thinking(ask) if self._thinks(ask.name) else None
@@ -161,16 +137,16 @@ class GeminiProvider:
                 response_mime_type=None if schema is None else "application/json",
             ),
         )
-        reader = _Reader(ask, emit, self._config)
+        reader = GeminiAnswer(ask, emit, self._config)
         chunks = cast("AsyncGenerator[types.GenerateContentResponse]", stream)
-        with understood(_VENDOR):
+        with understood(GEMINI):
             async with aclosing(chunks):
                 try:
                     async for chunk in until_over(chunks, lambda: reader.is_over):
                         reader.read(chunk)
                 except errors.UnknownApiResponseError as error:
                     if is_page(str(error)):
-                        raise trouble_of_page(_VENDOR, self._config, str(error)) from error
+                        raise trouble_of_page(GEMINI, self._config, str(error)) from error
                     raise
             return reader.answer()
 
@@ -186,7 +162,7 @@ class GeminiProvider:
             status = 401
         details: object = getattr(error, "details", None)
         complaint = Complaint(status, said, _wait(error, details))
-        return trouble_of_status(_VENDOR, self._config, model, complaint)
+        return trouble_of_status(GEMINI, self._config, model, complaint)
 
 
 # ---- asking
@@ -281,105 +257,7 @@ def _declaration(spec: ToolSpec) -> types.FunctionDeclaration:
     )
 
 
-# ---- reading the answer
-
-
-class _Reader:
-    """Builds the answer from the stream's chunks."""
-
-    def __init__(self, ask: ModelAsk, emit: Emit, config: ProviderConfig) -> None:
-        self._ask = ask
-        self._config = config
-        self._emit = emit
-        self._ids = CallIds.of([i.call_id for i in ask.items if isinstance(i, Called)])
-        self._items: list[Item] = []
-        self._ended: str | None = None
-        self._detail: str | None = None
-        self._blocked = False
-
-    def read(self, chunk: types.GenerateContentResponse) -> None:
-        if chunk.usage_metadata is not None:
-            self._emit.usage(_usage(chunk.usage_metadata))
-        feedback = chunk.prompt_feedback
-        if feedback is not None and feedback.block_reason is not None:
-            self._blocked = True
-            reason = feedback.block_reason_message or feedback.block_reason.value
-            self._detail = f"Gemini blocked the prompt: {reason}."
-        for candidate in (chunk.candidates or [])[:1]:
-            for part in (candidate.content.parts if candidate.content else None) or []:
-                self._read_part(part)
-            if candidate.finish_reason is not None:
-                self._ended = candidate.finish_reason.value
-                self._detail = candidate.finish_message or self._detail
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the model has ended its turn."""
-        return self._ended is not None
-
-    def answer(self) -> ModelAnswer:
-        items = tuple(self._items)
-        self._detail = without_key(self._detail, self._config) if self._detail else None
-        if self._blocked:
-            return ModelAnswer(items, "refused", self._detail)
-        ended = self._ended
-        if ended is None:
-            raise trouble_of_stream(_VENDOR, "its end is missing")
-        if ended in _STOPS:
-            return ModelAnswer(items, _STOPS[ended], self._detail)
-        reason = self._detail or f"finish reason {ended}"
-        if ended in _REFUSALS:
-            return ModelAnswer(items, "refused", f"Gemini stopped: {reason}.")
-        if ended in _SLIPS:
-            raise trouble_of_stream(_VENDOR, reason)
-        raise Trouble(RuntimeFailed(f"Gemini ended its answer oddly ({reason}): try again."))
-
-    def _read_part(self, part: types.Part) -> None:
-        signature = part.thought_signature
-        data: dict[str, object] = {}
-        if signature:
-            data["thought_signature"] = base64.b64encode(signature).decode()
-        if part.function_call is not None:
-            call = part.function_call
-            if call.id:
-                data["id"] = call.id
-            arguments = json.dumps(call.args or {}, ensure_ascii=False)
-            call_id = self._ids.take(call.id)
-            self._items.append(Called(call_id, call.name or "", arguments, self._opaque(data)))
-        elif part.text is not None and part.thought:
-            self._emit.reasoning(part.text)
-            self._add(Reasoned(part.text, self._opaque(data)))
-        elif part.text is not None:
-            self._emit.text(part.text)
-            self._add(AgentSaid(part.text, opaque=self._opaque(data)))
-
-    def _add(self, item: AgentSaid | Reasoned) -> None:
-        """Join pieces of one text; a piece with a signature stays as it is."""
-        last = self._items[-1] if self._items else None
-        match last, item:
-            case AgentSaid(text, _, None), AgentSaid(more, _, None):
-                self._items[-1] = AgentSaid(text + more)
-            case Reasoned(text, None), Reasoned(more, None):
-                self._items[-1] = Reasoned(text + more)
-            case _ if item.text or item.opaque:
-                self._items.append(item)
-            case _:
-                pass
-
-    def _opaque(self, data: dict[str, object]) -> Opaque | None:
-        return Opaque(self._ask.model, data) if data else None
-
-
-def _usage(used: types.GenerateContentResponseUsageMetadata) -> Usage:
-    thoughts = used.thoughts_token_count or 0
-    return Usage(
-        requests=1,
-        input_tokens=(used.prompt_token_count or 0) + (used.tool_use_prompt_token_count or 0),
-        # The vendor counts thinking apart from what is said.
-        output_tokens=(used.candidates_token_count or 0) + thoughts,
-        cached_tokens=used.cached_content_token_count or 0,
-        reasoning_tokens=thoughts,
-    )
+# ---- what went wrong
 
 
 def _wait(error: errors.APIError, details: object) -> float | None:
