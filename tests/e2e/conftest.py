@@ -1,6 +1,7 @@
 """Starts real hosts for the tests and sees them end: exit code 0, no process left."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -93,6 +94,37 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
     made = Hosts(tmp_path)
     yield made
     made.finish()
+
+
+class Shared(Hosts):
+    """One host that the tests of a module share, each with an empty workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.editor = self.start()
+
+    def tidy(self) -> None:
+        """Leave nothing of one test to the next."""
+        self.editor.tidy()
+        for path in self.root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+@pytest.fixture(scope="module")
+def one_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    made = Shared(tmp_path_factory.mktemp("shared"))
+    yield made
+    made.finish()
+
+
+@pytest.fixture
+def shared(one_host: Shared) -> Iterator[Shared]:
+    """In place of `hosts`, for tests that neither need a host's start nor what it leaves."""
+    yield one_host
+    one_host.tidy()
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tests.e2e.rawclient import WAIT, Message, Pending, RawClient
+from tests.e2e.rawclient import Message, RawClient
+from tests.e2e.run import Run
 
 NEVER = object()
 """An answer that is not given; the test may give it later with `answer`."""
@@ -129,6 +130,15 @@ class Editor(RawClient):
         for run in self.runs:
             run.check()
 
+    def tidy(self) -> None:
+        """Check, then be as a new editor with a new host: nothing open, asked or received."""
+        self.check()
+        for uri in self.documents:
+            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        self.documents, self.runs, self.handlers = {}, [], {}
+        self.answers, self.applying = "Allow once", "apply"
+        self.forget()
+
     # ---- documents
 
     def open(self, path: Path | str, text: str | None = None, language: str = "python") -> str:
@@ -172,7 +182,7 @@ class Editor(RawClient):
 
     # ---- runs
 
-    def run(self, prompt: str = "go", **params: Any) -> "Run":
+    def run(self, prompt: str = "go", **params: Any) -> Run:
         """Send `agent/run` with a run id of our own."""
         run_id = params.pop("runId", None) or f"run-{uuid.uuid4().hex[:8]}"
         since = len(self.received())
@@ -321,71 +331,6 @@ class Editor(RawClient):
     def _units(self, text: str) -> int:
         width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
         return len(text.encode({1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}[width])) // width
-
-
-class Run:
-    """One `agent/run` as the editor sees it."""
-
-    def __init__(self, editor: Editor, run_id: str, pending: Pending, since: int) -> None:
-        self.editor = editor
-        self.id = run_id
-        self.pending = pending
-        self.since = since
-
-    def result(self, timeout: float = WAIT) -> Any:
-        return self.pending.result(timeout)
-
-    def deltas(self, kind: str | None = None) -> list[Message]:
-        """The `delta` members so far, of one kind or all, in order."""
-        return [
-            m["params"]["delta"]
-            for m in self.editor.received(self.since)
-            if self._is_mine(m) and kind in (None, m["params"]["delta"]["kind"])
-        ]
-
-    def kinds(self) -> list[str]:
-        return [delta["kind"] for delta in self.deltas()]
-
-    def text(self) -> str:
-        return "".join(delta["text"] for delta in self.deltas("text"))
-
-    def wait(
-        self, kind: str, *, count: int = 1, timeout: float = WAIT, **members: object
-    ) -> Message:
-        """The `count`-th delta of that kind whose members are as given."""
-
-        def wanted(message: Message) -> bool:
-            if not self._is_mine(message) or message["params"]["delta"]["kind"] != kind:
-                return False
-            return all(message["params"]["delta"].get(k) == v for k, v in members.items())
-
-        what = f"delta {kind} {members}"
-        return self.editor.wait(wanted, timeout, what=what, since=self.since, count=count)[
-            "params"
-        ]["delta"]
-
-    def tool_result(self, name: str) -> Message:
-        """The one `toolResult` of the first call of that tool."""
-        call = self.wait("toolCall", name=name)
-        return self.wait("toolResult", callId=call["callId"])
-
-    def check(self) -> None:
-        """Numbered without gaps; ends once and last; each tool call has one result."""
-        mine = [m["params"] for m in self.editor.received(self.since) if self._is_mine(m)]
-        assert [m["seq"] for m in mine] == list(range(1, len(mine) + 1)), self.editor.tell()
-        if not mine:
-            return
-        kinds = self.kinds()
-        assert kinds[0] == "started", kinds
-        if self.pending.answered() and "result" in self.pending.answer():
-            assert kinds.count("ended") == 1, kinds
-            assert kinds[-1] == "ended", kinds
-            calls = sorted(delta["callId"] for delta in self.deltas("toolCall"))
-            assert calls == sorted(delta["callId"] for delta in self.deltas("toolResult"))
-            assert self.pending.result()["status"] == self.deltas("ended")[0]["status"]
-
-    def _is_mine(self, message: Message) -> bool:
-        return message.get("method") == "agent/delta" and message["params"]["runId"] == self.id
 
 
 def _chosen(params: Message, title: str | None) -> Message | None:

@@ -1,31 +1,20 @@
 """Messages no well-behaved client sends: each request has exactly one answer, and no popup."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Hosts
+from tests.e2e.conftest import Hosts, Shared
 from tests.e2e.editor import Editor
 from tests.e2e.rawclient import OMIT, Message, RpcError
 
 POPUPS = ("window/showMessage", "window/showMessageRequest")
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    """One host for all tests that leave it as they found it."""
-    made = Hosts(tmp_path_factory.mktemp("bad-messages"))
-    yield made.start()
-    made.finish()
-
-
 @pytest.fixture
-def editor(shared: Editor) -> Editor:
-    """The shared host, with an empty transcript."""
-    shared.forget()
-    return shared
+def editor(shared: Shared) -> Editor:
+    return shared.editor
 
 
 def check_unharmed(editor: Editor) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Hosts
-from tests.e2e.editor import Editor, Run
+from tests.e2e.editor import Editor
 from tests.e2e.rawclient import Message
+from tests.e2e.run import Run
 from tests.e2e.script import Turn, calls, says
 from tests.e2e.test_hosts import listed, loaded, without_gap
 from tests.e2e.test_permission import edit

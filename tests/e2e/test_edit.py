@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.conftest import Hosts
+from tests.e2e.conftest import Hosts, Shared
 from tests.e2e.rawclient import Message
 from tests.e2e.script import calls, says
 from tests.e2e.test_permission import edit, write
@@ -63,10 +63,10 @@ def test_reads_and_searches_see_the_unsaved_text(hosts: Hosts, vendor: Vendor) -
     assert "only in the buffer" in found
 
 
-def test_untitled_documents_are_edited_in_the_editor(hosts: Hosts) -> None:
-    editor = hosts.start()
+def test_untitled_documents_are_edited_in_the_editor(shared: Shared) -> None:
+    editor = shared.editor
     uri = editor.open("untitled:Untitled-1", "draft\n", "plaintext")
-    model = hosts.script([calls(("fs_edit", edit(uri, "draft", "final"))), says("ok")])
+    model = shared.script([calls(("fs_edit", edit(uri, "draft", "final"))), says("ok")])
     run = editor.run(model=model)
     assert run.result()["status"] == "completed"
     assert run.tool_result("fs_edit")["status"] == "ok"
@@ -88,10 +88,10 @@ def test_an_edit_that_the_editor_did_not_make_has_failed(hosts: Hosts, applying:
 
 
 @pytest.mark.parametrize("answer", ["yes", None, {"applied": "maybe"}, []])
-def test_a_malformed_answer_to_an_edit_is_a_no(hosts: Hosts, answer: object) -> None:
-    path = hosts.file("a.txt", "old\n")
-    model = hosts.script([calls(("fs_edit", edit("a.txt", "old", "new"))), says("I see.")])
-    editor = hosts.start()
+def test_a_malformed_answer_to_an_edit_is_a_no(shared: Shared, answer: object) -> None:
+    path = shared.file("a.txt", "old\n")
+    model = shared.script([calls(("fs_edit", edit("a.txt", "old", "new"))), says("I see.")])
+    editor = shared.editor
     editor.open(path)
     editor.handlers["workspace/applyEdit"] = lambda _: answer
     run = editor.run(model=model)
@@ -99,10 +99,10 @@ def test_a_malformed_answer_to_an_edit_is_a_no(hosts: Hosts, answer: object) -> 
     assert run.tool_result("fs_edit")["status"] == "failed"
 
 
-def test_edits_carry_the_true_version(hosts: Hosts) -> None:
+def test_edits_carry_the_true_version(shared: Shared) -> None:
     versions: list[int | None] = []
-    editor = hosts.start()
-    uri = editor.open(hosts.file("a.txt", "old\n"))
+    editor = shared.editor
+    uri = editor.open(shared.file("a.txt", "old\n"))
     editor.type(uri, "old", "older")
     apply = editor._apply
 
@@ -112,16 +112,16 @@ def test_edits_carry_the_true_version(hosts: Hosts) -> None:
         return apply(params["edit"])
 
     editor.handlers["workspace/applyEdit"] = seen
-    model = hosts.script([calls(("fs_edit", edit("a.txt", "older", "new"))), says("ok")])
+    model = shared.script([calls(("fs_edit", edit("a.txt", "older", "new"))), says("ok")])
     editor.run(model=model).result()
     assert versions == [2]
     assert editor.text(uri) == "new\n"
 
 
-def test_typing_while_the_question_is_open_is_kept(hosts: Hosts) -> None:
+def test_typing_while_the_question_is_open_is_kept(shared: Shared) -> None:
     """The user inserts a line above the target; the edit still lands on its own line."""
-    editor = hosts.start()
-    uri = editor.open(hosts.file("a.txt", "first\ntarget\nlast\n"))
+    editor = shared.editor
+    uri = editor.open(shared.file("a.txt", "first\ntarget\nlast\n"))
     typed: list[bool] = []
 
     def answer(_: Message) -> str:
@@ -131,14 +131,14 @@ def test_typing_while_the_question_is_open_is_kept(hosts: Hosts) -> None:
         return "Allow once"
 
     editor.answers = answer
-    model = hosts.script([calls(("fs_edit", edit("a.txt", "target", "agent's"))), says("ok")])
+    model = shared.script([calls(("fs_edit", edit("a.txt", "target", "agent's"))), says("ok")])
     assert editor.run(model=model).result()["status"] == "completed"
     assert editor.text(uri) == "first\nby the user\nagent's\nlast\n"
 
 
-def test_a_target_that_changed_meanwhile_is_not_overwritten(hosts: Hosts) -> None:
-    editor = hosts.start()
-    uri = editor.open(hosts.file("a.txt", "first\ntarget\n"))
+def test_a_target_that_changed_meanwhile_is_not_overwritten(shared: Shared) -> None:
+    editor = shared.editor
+    uri = editor.open(shared.file("a.txt", "first\ntarget\n"))
     typed: list[bool] = []
 
     def answer(_: Message) -> str:
@@ -148,7 +148,7 @@ def test_a_target_that_changed_meanwhile_is_not_overwritten(hosts: Hosts) -> Non
         return "Allow once"
 
     editor.answers = answer
-    model = hosts.script([calls(("fs_edit", edit("a.txt", "target", "agent's"))), says("I see.")])
+    model = shared.script([calls(("fs_edit", edit("a.txt", "target", "agent's"))), says("I see.")])
     run = editor.run(model=model)
     assert run.result()["output"] == "I see."
     assert run.tool_result("fs_edit")["status"] == "failed"
@@ -167,12 +167,12 @@ def test_a_target_that_changed_meanwhile_is_not_overwritten(hosts: Hosts) -> Non
 )
 @pytest.mark.parametrize("place", ["open", "closed"])
 def test_the_rest_of_a_file_stays_byte_for_byte(
-    hosts: Hosts, before: str, after: str, place: str
+    shared: Shared, before: str, after: str, place: str
 ) -> None:
-    path = hosts.file("a.txt", before)
-    editor = hosts.start()
+    path = shared.file("a.txt", before)
+    editor = shared.editor
     uri = editor.open(path) if place == "open" else ""
-    model = hosts.script([calls(("fs_edit", edit("a.txt", "old", "new"))), says("ok")])
+    model = shared.script([calls(("fs_edit", edit("a.txt", "old", "new"))), says("ok")])
     run = editor.run(model=model)
     assert run.result()["status"] == "completed"
     assert run.tool_result("fs_edit")["status"] == "ok"
@@ -180,20 +180,20 @@ def test_the_rest_of_a_file_stays_byte_for_byte(
     assert got == after
 
 
-def test_a_closed_file_is_written_after_the_question(hosts: Hosts) -> None:
-    editor = hosts.start()
-    path = hosts.root / "deep" / "new.txt"
-    run = editor.run(model=hosts.script([calls(write("deep/new.txt", "hello\n")), says("ok")]))
+def test_a_closed_file_is_written_after_the_question(shared: Shared) -> None:
+    editor = shared.editor
+    path = shared.root / "deep" / "new.txt"
+    run = editor.run(model=shared.script([calls(write("deep/new.txt", "hello\n")), says("ok")]))
     assert run.result()["edits"] == [{"uri": path.as_uri(), "kind": "create"}]
     assert path.read_text() == "hello\n"
     diff = next(d["diff"] for d in run.deltas("edit"))
     assert "+hello" in diff
 
 
-def test_the_agent_opens_a_file_in_the_editor(hosts: Hosts) -> None:
-    path = hosts.file("a.txt", "text\n")
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([calls(("editor_open", {"path": "a.txt"})), says("ok")]))
+def test_the_agent_opens_a_file_in_the_editor(shared: Shared) -> None:
+    path = shared.file("a.txt", "text\n")
+    editor = shared.editor
+    run = editor.run(model=shared.script([calls(("editor_open", {"path": "a.txt"})), says("ok")]))
     assert run.result()["status"] == "completed"
     assert editor.wait_for("window/showDocument")["params"]["uri"] == path.as_uri()
     assert editor.questions() == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Hosts
+from tests.e2e.conftest import Hosts, Shared
 from tests.e2e.editor import NEVER, Answer, Fails, Raw
 from tests.e2e.rawclient import Message, RpcError
 from tests.e2e.script import calls, says
@@ -17,23 +17,23 @@ def write(name: str, text: str = "text\n") -> tuple[str, dict[str, Any]]:
     return ("fs_write", {"path": name, "text": text})
 
 
-def test_a_command_allowed_once_asks_again(hosts: Hosts) -> None:
-    model = hosts.script(
+def test_a_command_allowed_once_asks_again(shared: Shared) -> None:
+    model = shared.script(
         [calls(TOUCH), calls(("terminal_run", {"command": "touch more"})), says("ok")]
     )
-    editor = hosts.start()
+    editor = shared.editor
     run = editor.run(model=model)
     assert run.result()["status"] == "completed"
-    assert (hosts.root / "made").exists()
-    assert (hosts.root / "more").exists()
+    assert (shared.root / "made").exists()
+    assert (shared.root / "more").exists()
     assert len(editor.questions()) == 2
     assert [d["status"] for d in run.deltas("toolResult")] == ["ok", "ok"]
     assert len(run.deltas("question")) == len(run.deltas("answer")) == 2
 
 
-def test_the_question_says_what_and_offers_the_safe_answer_first(hosts: Hosts) -> None:
-    editor = hosts.start()
-    editor.run(model=hosts.script([calls(TOUCH), says("ok")])).result()
+def test_the_question_says_what_and_offers_the_safe_answer_first(shared: Shared) -> None:
+    editor = shared.editor
+    editor.run(model=shared.script([calls(TOUCH), says("ok")])).result()
     params = editor.questions()[0]["params"]
     assert "touch made" in params["message"]
     assert "\n" not in params["message"].strip()
@@ -42,22 +42,22 @@ def test_the_question_says_what_and_offers_the_safe_answer_first(hosts: Hosts) -
     assert any(title.startswith("Allow once") for title in titles)
 
 
-def test_the_first_edit_asks_with_nothing_configured(hosts: Hosts) -> None:
-    editor = hosts.start()
+def test_the_first_edit_asks_with_nothing_configured(shared: Shared) -> None:
+    editor = shared.editor
     editor.answers = "Deny"
-    run = editor.run(model=hosts.script([calls(write("new.txt")), says("ok")]))
+    run = editor.run(model=shared.script([calls(write("new.txt")), says("ok")]))
     assert run.result()["status"] == "completed"
     assert len(editor.questions()) == 1
     assert "new.txt" in editor.questions()[0]["params"]["message"]
-    assert not (hosts.root / "new.txt").exists()
+    assert not (shared.root / "new.txt").exists()
 
 
-def test_a_denied_call_changes_nothing_and_the_model_is_told(hosts: Hosts) -> None:
-    path = hosts.file("kept.txt", "as it was\n")
-    model = hosts.script(
+def test_a_denied_call_changes_nothing_and_the_model_is_told(shared: Shared) -> None:
+    path = shared.file("kept.txt", "as it was\n")
+    model = shared.script(
         [calls(("fs_edit", edit("kept.txt", "as it was", "changed"))), says("I see.")]
     )
-    editor = hosts.start()
+    editor = shared.editor
     uri = editor.open(path)
     editor.answers = "Deny"
     run = editor.run(model=model)
@@ -91,14 +91,14 @@ def test_the_words_for_a_denied_call_leave_no_doubt(hosts: Hosts, vendor: Vendor
         pytest.param(Raw([{"title": "Allow once"}]), id="a list"),
     ],
 )
-def test_no_clear_answer_is_no(hosts: Hosts, answer: Answer) -> None:
-    editor = hosts.start()
+def test_no_clear_answer_is_no(shared: Shared, answer: Answer) -> None:
+    editor = shared.editor
     editor.answers = answer
-    run = editor.run(model=hosts.script([calls(TOUCH), says("ok")]))
+    run = editor.run(model=shared.script([calls(TOUCH), says("ok")]))
     assert run.result()["status"] == "completed"
     assert run.tool_result("terminal_run")["status"] == "denied"
     assert len(editor.questions()) == 1
-    assert not (hosts.root / "made").exists()
+    assert not (shared.root / "made").exists()
 
 
 def test_an_editor_that_cannot_ask_denies_at_once_and_says_how(hosts: Hosts) -> None:
@@ -112,26 +112,26 @@ def test_an_editor_that_cannot_ask_denies_at_once_and_says_how(hosts: Hosts) -> 
     assert not (hosts.root / "made").exists()
 
 
-def test_allowed_for_this_session_and_not_beyond(hosts: Hosts) -> None:
-    editor = hosts.start()
+def test_allowed_for_this_session_and_not_beyond(shared: Shared) -> None:
+    editor = shared.editor
     editor.answers = "for this session"
     turns = [calls(write("one.txt")), calls(write("two.txt")), says("ok")]
-    first = editor.run(model=hosts.script(turns)).result()
+    first = editor.run(model=shared.script(turns)).result()
     asked = len(editor.questions())
-    assert (hosts.root / "two.txt").exists()
+    assert (shared.root / "two.txt").exists()
     assert asked == 1
-    more = hosts.script([calls(write("three.txt")), says("ok")])
+    more = shared.script([calls(write("three.txt")), says("ok")])
     editor.run(model=more, sessionId=first["sessionId"]).result()
     assert len(editor.questions()) == asked
-    editor.run(model=hosts.script([calls(write("four.txt")), says("ok")])).result()
+    editor.run(model=shared.script([calls(write("four.txt")), says("ok")])).result()
     assert len(editor.questions()) == asked + 1
 
 
-def test_instant_dismissals_are_one_question_an_action(hosts: Hosts) -> None:
-    editor = hosts.start()
+def test_instant_dismissals_are_one_question_an_action(shared: Shared) -> None:
+    editor = shared.editor
     editor.answers = None
     wishes = [calls(("terminal_run", {"command": f"touch made-{n}"})) for n in range(1000)]
-    run = editor.run(model=hosts.script([*wishes, says("ok")]))
+    run = editor.run(model=shared.script([*wishes, says("ok")]))
     result = run.result()
     called = [d["callId"] for d in run.deltas("toolCall")]
     assert len(editor.questions()) <= len(called)
@@ -141,13 +141,13 @@ def test_instant_dismissals_are_one_question_an_action(hosts: Hosts) -> None:
     assert len(called) == 3
 
 
-def test_questions_of_two_sessions_are_answered_in_any_order(hosts: Hosts) -> None:
+def test_questions_of_two_sessions_are_answered_in_any_order(shared: Shared) -> None:
     """Two sessions wish two calls each; the answers come in reverse order, each to its own."""
-    editor = hosts.start()
+    editor = shared.editor
     editor.answers = NEVER
     runs = {
         name: editor.run(
-            model=hosts.script([calls(write(f"{name}-1.txt"), write(f"{name}-2.txt")), says("ok")])
+            model=shared.script([calls(write(f"{name}-1.txt"), write(f"{name}-2.txt")), says("ok")])
         )
         for name in ("allowed", "denied")
     }
@@ -164,18 +164,18 @@ def test_questions_of_two_sessions_are_answered_in_any_order(hosts: Hosts) -> No
         assert run.result()["status"] == "completed"
         status = "ok" if name == "allowed" else "denied"
         assert [d["status"] for d in run.deltas("toolResult")] == [status, status]
-    assert sorted(path.name for path in hosts.root.glob("*.txt")) == [
+    assert sorted(path.name for path in shared.root.glob("*.txt")) == [
         "allowed-1.txt",
         "allowed-2.txt",
     ]
 
 
-def test_a_role_that_may_not_write_is_never_asked_about(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(role="reviewer", model=hosts.script([calls(write("new.txt")), says("ok")]))
+def test_a_role_that_may_not_write_is_never_asked_about(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(role="reviewer", model=shared.script([calls(write("new.txt")), says("ok")]))
     assert run.result()["output"] == "ok"
     assert editor.questions() == []
-    assert not (hosts.root / "new.txt").exists()
+    assert not (shared.root / "new.txt").exists()
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/hostname", "link/outside.txt"])

@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.e2e.conftest import Hosts
-from tests.e2e.editor import NEVER, Editor, Run
+from tests.e2e.conftest import Hosts, Shared
+from tests.e2e.editor import NEVER, Editor
 from tests.e2e.processes import descendants, wait_gone, with_command
 from tests.e2e.rawclient import RpcError
+from tests.e2e.run import Run
 from tests.e2e.script import calls, says
 
 LONG = says(" ".join(f"word{n}" for n in range(2000)), seconds=0.005)
@@ -33,36 +34,36 @@ def stop_and_check(editor: Editor, run: Run) -> None:
     run.check()
 
 
-def test_while_the_model_streams(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([LONG]))
+def test_while_the_model_streams(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(model=shared.script([LONG]))
     run.wait("text", count=5)
     stop_and_check(editor, run)
-    after = editor.run(model=hosts.script([says("fresh")]), sessionId=run.result()["sessionId"])
+    after = editor.run(model=shared.script([says("fresh")]), sessionId=run.result()["sessionId"])
     assert after.result()["output"] == "fresh"
     assert after.text() == "fresh"
 
 
-def test_while_the_model_hangs(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([says("Waiting", hang=True)]))
+def test_while_the_model_hangs(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(model=shared.script([says("Waiting", hang=True)]))
     run.wait("text")
     stop_and_check(editor, run)
 
 
-def test_while_a_question_is_open(hosts: Hosts) -> None:
+def test_while_a_question_is_open(shared: Shared) -> None:
     """The dialog is withdrawn, the session is free at once, and a late answer does nothing."""
-    editor = hosts.start()
+    editor = shared.editor
     editor.answers = NEVER
-    run = editor.run(model=hosts.script([ASKS, says("ok")]))
+    run = editor.run(model=shared.script([ASKS, says("ok")]))
     question = editor.wait_question()
     stop_and_check(editor, run)
     cancelled = editor.wait_for("$/cancelRequest")
     assert cancelled["params"]["id"] == question["id"]
     editor.answer(question, "Allow once")
-    again = editor.run(model=hosts.script([says("free")]), sessionId=run.result()["sessionId"])
+    again = editor.run(model=shared.script([says("free")]), sessionId=run.result()["sessionId"])
     assert again.result()["output"] == "free"
-    assert not (hosts.root / "made").exists()
+    assert not (shared.root / "made").exists()
     assert [m for m in editor.received() if m.get("method") == "window/showMessage"] == []
     assert [d["status"] for d in run.deltas("toolResult")] == ["stopped"]
 
@@ -87,9 +88,9 @@ def test_while_a_command_runs(hosts: Hosts) -> None:
     assert editor.process.poll() is None
 
 
-def test_by_cancelling_the_request(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([LONG]))
+def test_by_cancelling_the_request(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(model=shared.script([LONG]))
     run.wait("text")
     editor.notify("$/cancelRequest", {"id": run.pending.id})
     answer = run.pending.answer()
@@ -99,9 +100,9 @@ def test_by_cancelling_the_request(hosts: Hosts) -> None:
     assert run.kinds()[-1] == "ended"
 
 
-def test_by_the_button_of_its_progress(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([LONG]))
+def test_by_the_button_of_its_progress(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(model=shared.script([LONG]))
     token = editor.wait_for("window/workDoneProgress/create")["params"]["token"]
     run.wait("text")
     editor.notify("window/workDoneProgress/cancel", {"token": token})
@@ -118,9 +119,9 @@ def test_by_the_plain_command(hosts: Hosts) -> None:
     assert run.result()["status"] == "stopped"
 
 
-def test_by_session_and_all_at_once(hosts: Hosts) -> None:
-    editor = hosts.start()
-    runs = [editor.run(model=hosts.script([says("x", hang=True)])) for _ in range(3)]
+def test_by_session_and_all_at_once(shared: Shared) -> None:
+    editor = shared.editor
+    runs = [editor.run(model=shared.script([says("x", hang=True)])) for _ in range(3)]
     for run in runs:
         run.wait("text")
     first = next(
@@ -138,23 +139,23 @@ def test_by_session_and_all_at_once(hosts: Hosts) -> None:
     ("params", "code"),
     [({"runId": "nobody"}, "run_not_found"), ({"sessionId": "nobody"}, "session_not_found")],
 )
-def test_an_unknown_id_is_an_error(hosts: Hosts, params: dict[str, str], code: str) -> None:
+def test_an_unknown_id_is_an_error(shared: Shared, params: dict[str, str], code: str) -> None:
     with pytest.raises(RpcError) as caught:
-        hosts.start().stop(**params)
+        shared.editor.stop(**params)
     assert caught.value.data["code"] == code
 
 
-def test_a_run_that_is_over_can_be_stopped_again(hosts: Hosts) -> None:
-    editor = hosts.start()
-    run = editor.run(model=hosts.script([says("hi")]))
+def test_a_run_that_is_over_can_be_stopped_again(shared: Shared) -> None:
+    editor = shared.editor
+    run = editor.run(model=shared.script([says("hi")]))
     assert run.result()["status"] == "completed"
     assert editor.stop(runId=run.id) == {"stopped": []}
 
 
-def test_stopping_one_leaves_the_other_alone(hosts: Hosts) -> None:
+def test_stopping_one_leaves_the_other_alone(shared: Shared) -> None:
     """Each run has a process of its own; the other's lives on and finishes."""
-    editor = hosts.start()
-    (hosts.root / "go").touch()
+    editor = shared.editor
+    (shared.root / "go").touch()
     waits = {
         name: calls(
             ("terminal_run", {"command": f"echo begun; while [ ! -e {name} ]; do sleep 0.05; done"})
@@ -162,13 +163,13 @@ def test_stopping_one_leaves_the_other_alone(hosts: Hosts) -> None:
         for name in ("first", "second")
     }
     first, second = (
-        editor.run(model=hosts.script([waits[name], says("ok")])) for name in ("first", "second")
+        editor.run(model=shared.script([waits[name], says("ok")])) for name in ("first", "second")
     )
     first.wait("toolOutput")
     second.wait("toolOutput")
     stop_and_check(editor, first)
     assert not second.pending.answered()
-    hosts.file("second", "")
+    shared.file("second", "")
     assert second.result()["status"] == "completed"
     assert second.tool_result("terminal_run")["status"] == "ok"
 

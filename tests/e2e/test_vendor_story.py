@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Hosts
-from tests.e2e.editor import NEVER, Editor, Run
+from tests.e2e.editor import NEVER, Editor
+from tests.e2e.run import Run
 from tests.vendors import (
     AnthropicVendor,
     Call,
