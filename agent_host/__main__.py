@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     opening = open_stdio() if transport == "stdio" else Opening(listen=transport)
 
-    from agent_host.compose import serve
+    from agent_host.compose.host import serve
 
     return serve(opening)
 

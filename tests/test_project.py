@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import agent_host
-from agent_host import compose
+from agent_host.compose.host import RUNTIMES
 from agent_host.lsp import capabilities
 from agent_host.lsp.wire import METHODS
 from agent_host.roles import RoleFolder, read_roles
@@ -87,8 +87,25 @@ def test_the_table_of_methods_in_the_readme_is_the_one_of_the_wire() -> None:
     assert sorted(rows) == sorted(METHODS)
 
 
+def test_the_map_in_the_readme_names_every_part() -> None:
+    _, _, parts = (ROOT / "README.md").read_text().partition("| to find | look in |")
+    names = {
+        path.relative_to(ROOT).as_posix() + ("/" if path.is_dir() else "")
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    missing = {name for name in names if name not in parts}
+    assert missing == {"agent_host/__init__.py", "agent_host/__main__.py"}
+
+
+def test_commands_that_need_no_editor_import_no_pygls() -> None:
+    code = "import agent_host.compose.inquiry, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert {"pygls", "lsprotocol"}.isdisjoint(done.stdout.split())
+
+
 def test_the_handshake_names_the_runtimes_that_there_are() -> None:
-    assert capabilities.RUNTIMES == compose.RUNTIMES
+    assert capabilities.RUNTIMES == RUNTIMES
 
 
 def test_the_lock_pins_every_dependency_and_names_no_place() -> None:

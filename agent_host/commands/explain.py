@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from agent_host.compose import explained
+    from agent_host.compose.inquiry import explained
 
     folder = options.cwd.resolve()
     try:

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from agent_host.compose import guidance_of
+    from agent_host.compose.inquiry import guidance_of
 
     guidance = guidance_of(options.cwd.resolve())
     screen, _ = screen_and_side(os.environ)
