@@ -94,6 +94,10 @@ class Agent:
             cached_write_tokens=10,
             thought_tokens=5,
         )
+        if BEHAVIOUR == "retries":
+            told = {"id": "1", "severity": "error", "category": "access", "title": "Who is it?"}
+            meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": told}}}
+            return acp.PromptResponse(stop_reason="end_turn", field_meta=meta)
         if BEHAVIOUR == "quota":
             # As one that has no other place for it.
             count = {"token_count": {"input_tokens": 7, "output_tokens": 3}}
@@ -364,6 +368,12 @@ class Agent:
 
     async def do_turns(self) -> str:
         return "max_turn_requests"
+
+    async def do_retries(self) -> None:
+        told = {"id": "1", "severity": "warning", "category": "service", "title": "Once more."}
+        meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": told}}}
+        update = schema.SessionInfoUpdate(session_update="session_info_update", field_meta=meta)
+        await self.update(update)
 
     async def do_fails(self) -> None:
         raise acp.RequestError(-32603, "the model is overloaded")

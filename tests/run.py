@@ -31,6 +31,8 @@ WINDOW = ROOT / "tests" / "editors" / "vscode"
 """VS Code itself, out of npm, and the tests that drive it."""
 CLIS = ROOT / "tests" / "clis"
 """Agents of others that are tested as runtimes."""
+AGENTS = ROOT / "tests" / "agents"
+"""More of them, too large to be installed each time, and the tests that drive them."""
 SECONDS = 1800
 """No command may take longer."""
 
@@ -51,7 +53,7 @@ class Failed(Exception):
 
 def main() -> int:
     """Exit code 0 if every wanted step passed."""
-    wanted = parse().steps or list(STEPS)
+    wanted = parse().steps or [name for name in STEPS if name not in ON_DEMAND]
     os.environ["PYTHONUNBUFFERED"] = "1"
     counts: list[str] = []
     began = time.monotonic()
@@ -74,7 +76,11 @@ def parse() -> argparse.Namespace:
         formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument(
-        "steps", nargs="*", choices=[*STEPS, []], metavar="step", help="default: all"
+        "steps",
+        nargs="*",
+        choices=[*STEPS, []],
+        metavar="step",
+        help=f"default: all but {', '.join(ON_DEMAND)}",
     )
     return parser.parse_args()
 
@@ -166,6 +172,12 @@ def node_of_vscode() -> Path:
     return next((WINDOW / "node_modules").glob("node-linux-*/bin/node"))
 
 
+def agents_step() -> list[str]:
+    """more agents of others, for real (840 MB from npm; not by default)"""
+    install_node(AGENTS)
+    return pytest("tests/agents")
+
+
 def build_step() -> list[str]:
     """the wheel: built, installed into an empty environment, tried there"""
     with tempfile.TemporaryDirectory(prefix="agent-host-") as name:
@@ -215,7 +227,10 @@ STEPS: dict[str, Callable[[], list[str]]] = {
     "real": real_step,
     "editors": editors_step,
     "build": build_step,
+    "agents": agents_step,
 }
+ON_DEMAND = ("agents",)
+"""The steps that run only if they are named."""
 
 
 # ---- setting up
@@ -294,7 +309,7 @@ def install_node(folder: Path) -> None:
     if not stale(stamp, *sources):
         return
     # `ci` wants the programs of every platform in the lock, which not every registry has.
-    way = ("install", "--no-save") if folder == CLIS else ("ci",)
+    way = ("install", "--no-save") if folder in (CLIS, AGENTS) else ("ci",)
     run("npm", *way, "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
     if prepare.exists():
         run("node", prepare)

@@ -21,9 +21,9 @@ class Agent:
 
     `modes` are those of its session in which it does, the first is set; empty: it has none that
     matter. `confined`: a command that it runs in them without asking can change nothing.
-    `titled`: the title of a command that it asks about is the command. `blank`: it makes no new
-    file if it hears that there is none, so that it is told of an empty one. `sdk`: what begins
-    its session may hold options of the Claude Agent SDK.
+    `unasked`: what it runs without asking whatever it is told, as `only_runs` takes it. `titled`:
+    the title of a command that it asks about is the command. `blank`: it makes no new file if it
+    hears that there is none. `sdk`: its session takes options of the Claude Agent SDK.
     """
 
     command: tuple[str, ...] = ()
@@ -31,11 +31,28 @@ class Agent:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     modes: tuple[str, ...] = ()
     confined: bool = False
+    unasked: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
     titled: bool = False
     blank: bool = False
     sdk: bool = False
 
 
+_READERS = (
+    *("cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "numfmt"),
+    *("paste", "pwd", "rev", "seq", "stat", "tac", "tail", "tr", "true", "uname", "wc", "which"),
+    "whoami",
+)
+_FIND_ACTS = (
+    *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
+    *("-fls", "-fprint", "-fprint0", "-fprintf"),
+)
+_READING: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(_READERS, frozenset[str]()),
+        "find": frozenset(_FIND_ACTS),
+        "rg": frozenset(("--pre", "--hostname-bin", "-z", "--search-zip")),
+    }
+)
 _ASKING = '{"edit":"ask","bash":"ask","webfetch":"ask"}'
 
 KNOWN: Mapping[str, Agent] = MappingProxyType(
@@ -60,6 +77,7 @@ KNOWN: Mapping[str, Agent] = MappingProxyType(
             ("gemini", "--acp"),
             "@google/gemini-cli",
             modes=("default", "plan"),
+            unasked=_READING,
             titled=True,
             blank=True,
         ),
@@ -122,6 +140,8 @@ def session_meta(agent: Agent, limits: Limits) -> JsonObject:
         "settingSources": [],
         "allowDangerouslySkipPermissions": False,
         "promptSuggestions": False,
+        # Without it, commands that it takes for harmless are run unasked.
+        "settings": {"permissions": {"ask": ["Bash"]}},
     }
     if limits.max_turns is not None:
         given["maxTurns"] = limits.max_turns

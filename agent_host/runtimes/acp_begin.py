@@ -10,6 +10,7 @@ from agent_host.core.errors import AgentHostError
 from agent_host.core.model import JsonObject
 from agent_host.core.ports import RunSink, RuntimeRequest
 from agent_host.runtimes.acp_agents import Agent, session_meta
+from agent_host.runtimes.acp_failures import WANTED
 from agent_host.runtimes.acp_peer import Peer, RpcError, as_object, objects
 from agent_host.runtimes.acp_trouble import (
     AUTH_REQUIRED,
@@ -75,6 +76,7 @@ async def begin(
             "clientCapabilities": {
                 "fs": {"readTextFile": True, "writeTextFile": True},
                 "terminal": True,
+                "_meta": WANTED,
             },
             "clientInfo": {"name": "agent-host", "version": __version__},
         },

@@ -13,7 +13,15 @@ from agent_host.core.ports import RunSink, ToolGate
 from agent_host.runtimes.acp_begin import Terms
 from agent_host.runtimes.acp_peer import as_object
 from agent_host.runtimes.acp_trouble import ungated
-from agent_host.runtimes.acp_wishes import ACTING, AgentCall, choice, wish
+from agent_host.runtimes.acp_wishes import (
+    ACTING,
+    AgentCall,
+    choice,
+    comes_to_us,
+    line_of,
+    only_runs,
+    wish,
+)
 from agent_host.runtimes.conversation import Called, Item, Returned
 
 
@@ -31,7 +39,9 @@ class Calls:
         self.confined = False
         """Whether a command that it runs without asking can change nothing."""
         self.ours: frozenset[str] = frozenset()
-        """The titles of calls that come to us by MCP, where the gate judges them."""
+        """The tools that we offer by MCP, where the gate judges their calls."""
+        self.denied = False
+        """Whether anything that it asked for was not allowed."""
         self._terms = terms
         self._sink = sink
         self._gate = gate
@@ -41,7 +51,8 @@ class Calls:
         self._permitted: set[str] = set()
         self._asked: set[str] = set()
         self._over: set[str] = set()
-        self._refused: dict[str, str] = {}
+        self._called: set[str] = set()
+        self._returned: set[str] = set()
         self._written: set[str] = set()
         self._ran = 0
 
@@ -55,12 +66,12 @@ class Calls:
             return
         del self._calls[name]
         self._over.add(name)
-        self._remember(Returned(name, call.text))
+        self._tell_returned(call, call.text)
         if name in self._permitted:
             self._permitted.discard(name)
             status = "ok" if call.status == "completed" else "failed"
             self._gate.settle(name, ToolResult(status, call.text, call.title[:200] or call.kind))
-        elif call.status == "completed" and call.kind in ACTING and not self._served(call):
+        elif self._is_act(call):
             self._acted(call)
         else:
             self._sink.log(self._terms.name, f"{call.kind}: {call.title} ({call.status})")
@@ -75,20 +86,14 @@ class Calls:
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
-    @property
-    def denied(self) -> bool:
-        """Whether anything that it asked for was not allowed."""
-        return bool(self._refused)
-
     def close(self) -> None:
-        """Tell of those that were refused and never told as over."""
-        for name, reason in self._refused.items():
-            if name in self._calls:
-                self._remember(Returned(name, f"It was refused: {reason}."))
+        """Tell of those that are not over."""
+        for call in self._calls.values():
+            self._tell_called(call)
 
     def runs(self, line: str) -> None:
         """A command is run by us for the agent."""
-        if not self._is_permitted(lambda call: _command_of(call) == line):
+        if not self._is_permitted(lambda call: call.kind == "execute" and line_of(call) == line):
             self._ran += 1
 
     def has_written(self, path: str) -> None:
@@ -97,7 +102,7 @@ class Calls:
             self._written.add(path)
 
     async def _may(self, call: AgentCall, *, can_allow: bool) -> bool:
-        if call.kind == "other" and call.title in self.ours:
+        if comes_to_us(call, self.ours):
             return can_allow
         wished = wish(call, titled=self._terms.agent.titled)
         reason = ""
@@ -119,18 +124,36 @@ class Calls:
         return True
 
     def _refuse(self, call: AgentCall, reason: str) -> None:
-        self._refused[call.call_id] = reason
+        self.denied = True
+        # Not all tell of it once more, and its model goes on with this.
+        self._tell_returned(call, f"It was refused: {reason}.")
         self._sink.log(self._terms.name, f"refused {call.kind} {call.title!r}: {reason}")
 
     def _merged(self, update: JsonObject) -> AgentCall:
         name = str(update.get("toolCallId", ""))
-        known = self._calls.get(name)
-        call = (known or AgentCall(name)).told(update)
-        if known is None:
-            wished = json.dumps({"title": call.title, **call.given})
-            self._remember(Called(name, call.kind, wished))
-        self._calls[name] = call
+        self._calls[name] = call = self._calls.get(name, AgentCall(name)).told(update)
         return call
+
+    def _tell_called(self, call: AgentCall) -> None:
+        """Once, and only when all is known of what it is to do: that comes piece by piece."""
+        if call.call_id in self._called:
+            return
+        self._called.add(call.call_id)
+        wished = wish(call, titled=self._terms.agent.titled)
+        given = call.given or (wished.arguments if wished else {})
+        self._remember(Called(call.call_id, call.kind, json.dumps({"title": call.title, **given})))
+
+    def _tell_returned(self, call: AgentCall, text: str) -> None:
+        self._tell_called(call)
+        if call.call_id not in self._returned:
+            self._returned.add(call.call_id)
+            self._remember(Returned(call.call_id, text))
+
+    def _is_act(self, call: AgentCall) -> bool:
+        """Whether it was done by the agent, and changes something."""
+        if call.status != "completed" or call.kind not in ACTING or comes_to_us(call, self.ours):
+            return False
+        return not self._served(call)
 
     def _served(self, call: AgentCall) -> bool:
         """Whether it was done by our methods, each of which counts once."""
@@ -143,8 +166,11 @@ class Calls:
 
     def _acted(self, call: AgentCall) -> None:
         told = f"has done this without asking: {call.kind}: {call.title[:200]}"
+        unasked = self._terms.agent.unasked
         if self.confined and call.kind == "execute":
             told = f"has run this in its own sandbox, to read only: {call.title[:200]}"
+        elif call.kind == "execute" and only_runs(line_of(call), unasked):
+            told = f"has run this without asking, which only reads: {call.title[:200]}"
         elif not self._terms.native:
             self._tell_acted(ungated(self._terms.name, told))
             return
@@ -154,8 +180,3 @@ class Calls:
         """Whether it is a part of a call that was permitted, which the agent has us do."""
         known = (self._calls.get(name) for name in self._permitted)
         return any(call is not None and is_it(call) for call in known)
-
-
-def _command_of(call: AgentCall) -> object:
-    wished = wish(call) if call.kind == "execute" else None
-    return None if wished is None else wished.arguments["command"]

@@ -14,6 +14,7 @@ from agent_host.core.ports import RunSink, RuntimeRequest, ToolGate
 from agent_host.process import ChildGone, ChildProcess
 from agent_host.runtimes.acp_begin import LostSession, Terms, Unfit, begin
 from agent_host.runtimes.acp_calls import Calls
+from agent_host.runtimes.acp_failures import Told, reported, stop_told, told_by
 from agent_host.runtimes.acp_peer import (
     INTERNAL,
     INVALID_PARAMS,
@@ -28,7 +29,7 @@ from agent_host.runtimes.acp_peer import (
 from agent_host.runtimes.acp_terminals import Terminals
 from agent_host.runtimes.acp_trouble import AUTH_REQUIRED, not_logged_in, ungated
 from agent_host.runtimes.acp_usage import Spending
-from agent_host.runtimes.acp_wishes import command_line, ours
+from agent_host.runtimes.acp_wishes import command_line
 from agent_host.runtimes.conversation import (
     AgentSaid,
     Called,
@@ -74,7 +75,7 @@ class Talk:
         self._methods: dict[str, Callable[[JsonObject], Awaitable[JsonObject]]] = {}
         self._calls = Calls(terms, sink, gate, self._remember, self._acted)
         if terms.tools is not None:
-            self._calls.ours = ours(tool.name for tool in of_servers(request.tools))
+            self._calls.ours = frozenset(tool.name for tool in of_servers(request.tools))
         self._reads = 0
         self._items: list[Item] = []
         self._ended = asyncio.Event()
@@ -132,6 +133,8 @@ class Talk:
             self.stop_reason = str(answer.get("stopReason", "end_turn"))
             self.spending.answered(answer)
             self._tell_usage()
+            if (failure := told_by(answer)) is not None and failure.over:
+                self._failed(failure.title, login=failure.category == "access")
         except TimeoutError:
             name, seconds = self._terms.name, self._terms.start_seconds
             self.trouble = silent(name, seconds, self._child.stderr_tail)
@@ -176,7 +179,12 @@ class Talk:
         if error.code == AUTH_REQUIRED:
             self.trouble = not_logged_in(self._terms.name, [])
         else:
-            self.remark = f"it reported: {error.message}"
+            self._failed(error.message, status=error.code if 400 <= error.code < 600 else None)
+
+    def _failed(self, said: str, *, status: int | None = None, login: bool = False) -> None:
+        self.stop_reason = stop_told(said)
+        if self.stop_reason is None:
+            self.trouble = reported(self._terms.name, said, status=status, login=login)
 
     # ---- what it tells
 
@@ -205,10 +213,18 @@ class Talk:
                 self._calls.follow(update)
             case "plan":
                 self._sink.plan([_entry(each) for each in objects(update.get("entries"))])
+            case "session_info_update":
+                self._warn(told_by(update))
             case "current_mode_update":
                 self._enter_mode(update.get("currentModeId"))
             case _:
                 pass
+
+    def _warn(self, told: Told | None) -> None:
+        if told is not None and told.again:
+            self._sink.retry(told.title, 0.0)
+        elif told is not None:
+            self._sink.log(self._terms.name, told.title)
 
     def _say(self, text: str) -> None:
         self.answer += text

@@ -8,6 +8,8 @@ from agent_host.core.ports import RuntimeResult
 from agent_host.runtimes.program_trouble import clean
 
 AUTH_REQUIRED = -32000
+MAX_BUDGET = "max_budget"
+"""A reason to stop that the protocol has no word for."""
 
 
 def outcome_of(name: str, reason: str, answer: str, *, denied: bool) -> RuntimeResult:
@@ -21,6 +23,8 @@ def outcome_of(name: str, reason: str, answer: str, *, denied: bool) -> RuntimeR
             return RuntimeResult("refused", answer, reason="The agent refused.")
         case "max_turn_requests":
             return RuntimeResult("limit", answer, limit="maxTurns", reason="it took all its turns")
+        case _ if reason == MAX_BUDGET:
+            return RuntimeResult("limit", answer, limit="maxCostUsd", reason="it spent its money")
         case "max_tokens":
             told = f"{name} came to the end of its tokens: ask it to go on, or for less at once."
             return RuntimeResult("failed", answer, error=RuntimeFailed(told))

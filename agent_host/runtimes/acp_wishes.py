@@ -3,9 +3,10 @@
 A wish that can't be told whole has no counterpart and is refused. Not here: the gate.
 """
 
+import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import cast
@@ -16,6 +17,9 @@ from agent_host.runtimes.mcp_tools import SERVER_NAME
 
 ACTING = frozenset({"edit", "delete", "move", "execute"})
 """The kinds of tool calls that change something."""
+
+MOST_PRINTED = 100_000
+"""Characters of a command's output that are kept; the last ones."""
 
 _PLACE = re.compile(r"\[(?:in|current working directory) ([^\[\]]+)\]")
 _PATHS = ("path", "file_path", "filePath", "filepath", "abs_path", "absolute_path")
@@ -32,12 +36,15 @@ class AgentCall:
     given: JsonObject = field(default_factory=lambda: MappingProxyType({}))
     content: tuple[JsonObject, ...] = ()
     places: tuple[str, ...] = ()
+    printed: str = ""
+    result: object = None
 
     def told(self, update: Mapping[str, object]) -> "AgentCall":
         """With what an update says; what it leaves out stays."""
         given = as_object(update.get("rawInput"))
         content = objects(update.get("content"))
         places = [str(each.get("path", "")) for each in objects(update.get("locations"))]
+        printed = as_object(as_object(update.get("_meta")).get("terminal_output_delta"))
         return replace(
             self,
             kind=str(update.get("kind") or self.kind),
@@ -46,6 +53,8 @@ class AgentCall:
             given=given or self.given,
             content=tuple(content) or self.content,
             places=tuple(each for each in places if each) or self.places,
+            printed=(self.printed + str(printed.get("data", "")))[-MOST_PRINTED:],
+            result=update.get("rawOutput") or self.result,
         )
 
     @property
@@ -59,7 +68,8 @@ class AgentCall:
     def text(self) -> str:
         """What it has given so far, for the conversation."""
         parts = [as_object(each.get("content")).get("text") for each in self.content]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        text = "\n".join(part for part in parts if isinstance(part, str)) or self.printed
+        return text or (json.dumps(self.result) if self.result else "")
 
 
 def wish(call: AgentCall, *, titled: bool = False) -> ToolCall | None:
@@ -86,12 +96,41 @@ def choice(options: object, *, allowed: bool) -> str | None:
     return None
 
 
-def ours(names: Iterable[str]) -> frozenset[str]:
-    """The titles that agents give to calls of the tools that our own MCP server offers."""
-    return frozenset(
-        title
-        for name in names
-        for title in (f"mcp__{SERVER_NAME}__{name}", f"{name} ({SERVER_NAME} MCP Server)")
+def comes_to_us(call: AgentCall, names: frozenset[str]) -> bool:
+    """Whether it is a call of one of these tools, which our own MCP server offers.
+
+    Each agent tells that in its own way; a command with such a title is a command.
+    """
+    given, server = call.given, SERVER_NAME
+    if call.kind == "execute":
+        said = (given.get("server"), given.get("tool"), given.get("command"))
+        return said[0] == server and said[1] in names and said[2] is None
+    titles = ("mcp__{1}__{0}", "{0} ({1} MCP Server)", "{1}_{0}")
+    return call.kind == "other" and any(
+        call.title == title.format(name, server) for name in names for title in titles
+    )
+
+
+def line_of(call: AgentCall) -> str:
+    """The line of a command; its title if nothing else tells it."""
+    command = call.given.get("command", call.given.get("cmd"))
+    if isinstance(command, list):
+        return shlex.join(_words(cast("list[object]", command)))
+    return command if isinstance(command, str) else call.title
+
+
+def only_runs(line: str, programs: Mapping[str, Collection[str]]) -> bool:
+    """Whether a line is plain commands of these programs only, without the words named for each."""
+    if any(mark in line for mark in "`$<>()\\"):
+        return False
+    try:
+        commands = [shlex.split(each) for each in re.split(r"[;|&\n]+", line) if each.strip()]
+    except ValueError:
+        return False  # a mark may be in quotes; then what is around it is no command
+    return bool(commands) and all(
+        words[0] in programs
+        and not {word.split("=")[0] for word in words} & set(programs[words[0]])
+        for words in commands
     )
 
 
@@ -136,10 +175,8 @@ def _wish(call: AgentCall) -> tuple[str, JsonObject] | None:
 
 
 def _execute(call: AgentCall) -> tuple[str, JsonObject] | None:
-    command = call.given.get("command", call.given.get("cmd"))
-    if isinstance(command, list):
-        command = shlex.join(_words(cast("list[object]", command)))
-    if not isinstance(command, str) or not command.strip():
+    command = line_of(replace(call, title=""))
+    if not command.strip():
         return None
     cwd = call.given.get("cwd", call.given.get("workdir"))
     # It runs outside our sandbox, so that it has the network in any case.

@@ -2,23 +2,11 @@
 
 import re
 
-from agent_host.core.errors import (
-    AgentHostError,
-    AuthFailed,
-    ModelNotFound,
-    Overloaded,
-    RateLimited,
-    RuntimeFailed,
-)
+from agent_host.core.errors import AgentHostError, AuthFailed, RuntimeFailed
 from agent_host.core.ports import RuntimeResult
 from agent_host.runtimes.claude_events import Finished
-from agent_host.runtimes.program_trouble import clean
+from agent_host.runtimes.program_trouble import clean, reported
 
-_LOGIN = re.compile(
-    r"not logged in|/login|invalid api key|invalid x-api-key|authenticat|oauth token|"
-    r"credit balance|api key",
-    re.IGNORECASE,
-)
 _LOST = re.compile(r"no conversation found", re.IGNORECASE)
 
 
@@ -45,22 +33,6 @@ def is_lost_session(finished: Finished | None, stderr: str) -> bool:
     return bool(_LOST.search(" ".join((*errors, stderr))))
 
 
-def failure(said: str, status: int | None) -> AgentHostError:
-    """An error that the CLI reports; `status` is that of the vendor's answer."""
-    quoted = f" ({clean(said)})" if said else ""
-    if status in (401, 403) or (status is None and _LOGIN.search(said)):
-        return not_logged_in(said)
-    match status:
-        case 404:
-            return ModelNotFound(f"claude does not know this model{quoted}: name another one.")
-        case 429:
-            return RateLimited(f"claude's rate limit is reached{quoted}: wait a little.")
-        case 503 | 529:
-            return Overloaded(f"Anthropic is overloaded{quoted}: try again later.")
-        case _:
-            return RuntimeFailed(f"claude failed{quoted or ' without a reason'}: try again.")
-
-
 def not_logged_in(said: str) -> AuthFailed:
     """Its login or key does not work."""
     quoted = f" ({clean(said)})" if said else ""
@@ -69,6 +41,11 @@ def not_logged_in(said: str) -> AuthFailed:
         "and log in, or let it use a key of your environment by `runtimes: {claude-code: "
         "{inherit: [ANTHROPIC_API_KEY]}}` in the settings."
     )
+
+
+def failure(said: str, status: int | None) -> AgentHostError:
+    """An error that the CLI reports; `status` is that of the vendor's answer."""
+    return reported("claude", said, status, not_logged_in)
 
 
 def ungated(what: str) -> RuntimeFailed:

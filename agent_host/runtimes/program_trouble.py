@@ -1,10 +1,23 @@
 """What goes wrong with any program that is a runtime, in sentences without anything like a key."""
 
 import re
+from collections.abc import Callable
 
-from agent_host.core.errors import RuntimeFailed
+from agent_host.core.errors import (
+    AgentHostError,
+    AuthFailed,
+    ModelNotFound,
+    Overloaded,
+    RateLimited,
+    RuntimeFailed,
+)
 from agent_host.process import ChildExit
 
+_LOGIN = re.compile(
+    r"not logged in|/login|invalid api key|invalid x-api-key|authenticat|oauth token|"
+    r"credit balance|api[ _]key|unauthori[sz]ed",
+    re.IGNORECASE,
+)
 _SECRET = re.compile(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}")
 _FOREIGN = "Exec format error"
 _MOST = 1000
@@ -23,6 +36,27 @@ def gone(name: str, ended: ChildExit, stderr: str, remark: str) -> RuntimeFailed
     how = f"was ended by {ended.signal}" if ended.signal else f"ended with code {ended.code}"
     because = f" ({clean(remark)})" if remark else ""
     return RuntimeFailed(f"{name} {how} before it had finished{because}.{tail(stderr)}")
+
+
+def reported(
+    name: str, said: str, status: int | None, refused: Callable[[str], AuthFailed]
+) -> AgentHostError:
+    """An error that it reports; `status` is that of its vendor's answer.
+
+    `refused` makes the error for a login or key that does not work.
+    """
+    quoted = f" ({clean(said)})" if said else ""
+    if status in (401, 403) or (status in (None, 400) and _LOGIN.search(said)):
+        return refused(said)
+    match status:
+        case 404:
+            return ModelNotFound(f"{name} does not know this model{quoted}: name another one.")
+        case 429:
+            return RateLimited(f"{name}'s rate limit is reached{quoted}: wait a little.")
+        case 503 | 529:
+            return Overloaded(f"{name}'s model is overloaded{quoted}: try again later.")
+        case _:
+            return RuntimeFailed(f"{name} failed{quoted or ' without a reason'}: try again.")
 
 
 def clean(text: str) -> str:

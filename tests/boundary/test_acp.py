@@ -297,7 +297,8 @@ async def test_what_it_tells_of_tokens_and_money(tmp_path: Path) -> None:
         ("usage", "failed", "It said: usage: acp_agent.py BEHAVIOUR"),
         ("wants_login", "failed", "is not logged in. It offers: Log in with a browser."),
         ("other_version", "failed", "speaks version 7"),
-        ("fails", "failed", "it reported: the model is overloaded"),
+        ("fails", "failed", "acp:test failed (the model is overloaded): try again."),
+        ("retries", "failed", "its key was refused (Who is it?). Run it once in a terminal"),
         ("refuses", "refused", ""),
         ("turns", "limit", ""),
     ],
@@ -310,6 +311,7 @@ async def test_each_end_has_its_reason(
     assert result.status == status
     assert says in (result.error.message if result.error else "")
     assert len(sink.exits) == 1
+    assert sink.retries == (["Once more."] if behaviour == "retries" else [])
     assert which.status("s") == ("failed" if status == "failed" else "completed")
 
 

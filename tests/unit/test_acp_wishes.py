@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from agent_host.runtimes.acp_wishes import AgentCall, choice, command_line, wish
+from agent_host.runtimes.acp_agents import KNOWN
+from agent_host.runtimes.acp_wishes import (
+    AgentCall,
+    choice,
+    comes_to_us,
+    command_line,
+    only_runs,
+    wish,
+)
 
 
 def diff(path: str, old: str | None, new: str) -> dict[str, Any]:
@@ -92,3 +100,55 @@ def test_a_terminal_is_a_command_line() -> None:
     env = [{"name": "X", "value": "1 2"}]
     assert command_line({"command": "a", "args": ["b"], "env": env}) == "X='1 2' a b"
     assert command_line({"command": "a | b", "env": env}) == "export X='1 2'; a | b"
+
+
+CODEX = {"server": "agent-host", "tool": "docs__find", "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    ("told", "is_ours"),
+    [
+        ({"kind": "other", "title": "mcp__agent-host__docs__find"}, True),
+        ({"kind": "other", "title": "docs__find (agent-host MCP Server)"}, True),
+        ({"kind": "other", "title": "agent-host_docs__find"}, True),
+        ({"kind": "execute", "title": "mcp.agent-host.docs__find", "rawInput": CODEX}, True),
+        ({"kind": "execute", "rawInput": {**CODEX, "tool": "docs__drop"}}, False),
+        ({"kind": "execute", "rawInput": {**CODEX, "server": "other"}}, False),
+        ({"kind": "execute", "rawInput": {**CODEX, "command": "rm -r ."}}, False),
+        ({"kind": "execute", "title": "agent-host_docs__find"}, False),
+        ({"kind": "other", "title": "docs__find"}, False),
+    ],
+)
+def test_a_call_of_a_tool_that_we_offer(told: dict[str, Any], is_ours: bool) -> None:
+    assert comes_to_us(AgentCall("c").told(told), frozenset({"docs__find"})) is is_ours
+
+
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("echo 1", True),
+        ("cd src && ls -la | head -3; wc -l a", True),
+        ("find . -name '*.py'", True),
+        ("find . -delete", False),
+        ("rg --pre=sh x", False),
+        ("cat a > b", False),
+        ("cat $(rm a)", False),
+        ("ls & rm a", False),
+        ("ls\nrm a", False),
+        ("ls 'a;b'", False),
+        ("X=1 ls", False),
+        ("", False),
+    ],
+)
+def test_a_line_that_only_reads(line: str, reads: bool) -> None:
+    assert only_runs(line, KNOWN["acp:gemini"].unasked) is reads
+
+
+def test_what_a_call_gives_is_its_text_else_what_it_printed_else_its_result() -> None:
+    call = AgentCall("c")
+    for piece in ("a", "b"):
+        call = call.told({"_meta": {"terminal_output_delta": {"data": piece}}})
+    assert call.text == "ab"
+    text = {"type": "content", "content": {"type": "text", "text": "said"}}
+    assert call.told({"content": [text]}).text == "said"
+    assert AgentCall("c").told({"rawOutput": {"exit_code": 1}}).text == '{"exit_code": 1}'
