@@ -42,6 +42,21 @@ def openat2(folder: int, path: str, flags: int, resolve: int) -> int:
     raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
 
 
+class _StatFs(ctypes.Structure):
+    _fields_ = (("type", ctypes.c_long), ("rest", ctypes.c_char * 504))
+
+
+def file_system_of(descriptor: int) -> int:
+    """The number of the kind of file system that a descriptor is in; 0 where that can't be told."""
+    if sys.platform != "linux":
+        return 0
+    found = _StatFs()
+    if _libc().fstatfs(descriptor, ctypes.byref(found)) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return int(found.type) & 0xFFFFFFFF
+
+
 def rename_no_replace(source: int, name: str, target: int, new_name: str) -> None:
     """Rename between two directory descriptors, failing with EEXIST if the target exists."""
     call = getattr(_libc(), "renameat2", None)

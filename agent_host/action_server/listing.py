@@ -3,14 +3,14 @@
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from agent_host.action_server.failure import from_os_error
+from agent_host.action_server.failure import Failure, from_os_error
 from agent_host.action_server.files import visible_name
-from agent_host.action_server.ripgrep import Job, Ripgrep
-from agent_host.action_server.roots import Roots
+from agent_host.action_server.ripgrep import Job, Ripgrep, leaving_out
+from agent_host.action_server.roots import Roots, check_file_system, true_name
 from agent_host.action_wire import Entries, ListDirectory
 
 _SECONDS = 3.0
@@ -34,7 +34,8 @@ def list_directory(roots: Roots, query: ListDirectory, rg: str | None, job: Job)
         except OSError as error:
             raise from_os_error(error, query.path) from None
         found.sort(key=lambda entry: entry.name)
-        kept = found if rg is None else _not_ignored(found, folder, rg, job)
+        out = leaving_out(roots.of_the_kernel(true_name(folder, query.path)))
+        kept = found if rg is None else _not_ignored(found, folder, rg, job, out)
     shown = tuple(visible_name(entry.name) for entry in kept[: query.limit])
     return Entries(shown, len(kept) - len(shown))
 
@@ -61,16 +62,21 @@ def _walk_below(folder: int, name: str, prefix: str, depth: int) -> Iterator[_En
     except OSError:
         return
     try:
+        check_file_system(below, name)
         yield from _walk(below, prefix, depth)
+    except Failure:
+        return
     finally:
         os.close(below)
 
 
-def _not_ignored(found: list[_Entry], folder: int, rg: str, job: Job) -> list[_Entry]:
+def _not_ignored(
+    found: list[_Entry], folder: int, rg: str, job: Job, out: Sequence[str]
+) -> list[_Entry]:
     # Ripgrep tells regular files only. A directory is ignored if it holds some, none of them told.
     program = Ripgrep(rg, job, time.monotonic() + _SECONDS)
     told: set[str] = set()
-    for line in program.lines(["--files", "--glob=!.git", "--", "."], folder):
+    for line in program.lines(["--files", "--glob=!.git", *out, "--", "."], folder):
         name = os.fsdecode(line).removeprefix("./")
         told.add(name)
         while (name := name.rpartition("/")[0]) and f"{name}/" not in told:

@@ -6,18 +6,20 @@ from functools import lru_cache
 
 
 def is_secret(path: str, patterns: Sequence[str]) -> bool:
-    """Whether the last part of `path` looks like a secret.
+    """Whether the last part of `path` looks like a secret, or its last parts do.
 
-    Patterns are globs over the name, upper and lower case alike; one that begins with `!` takes
-    back what earlier ones said.
+    Patterns are globs over as many parts as they have, upper and lower case alike; one that begins
+    with `!` takes back what earlier ones said.
     """
-    name = path.rstrip("/").rpartition("/")[2].casefold()
+    parts = path.rstrip("/").casefold().split("/")
+    alone, folders = _first_look(tuple(patterns))
     # Nearly every name is told apart here.
-    if not any_of(patterns).fullmatch(name):
+    if not alone.fullmatch(parts[-1]) and not folders.fullmatch("".join(parts[-2:-1])):
         return False
     secret = False
     for pattern in patterns:
-        if glob(pattern.removeprefix("!").casefold()).fullmatch(name):
+        bare = pattern.removeprefix("!").casefold()
+        if glob(bare).fullmatch("/".join(parts[-1 - bare.count("/") :])):
             secret = not pattern.startswith("!")
     return secret
 
@@ -35,6 +37,13 @@ def matches_glob(relative: str, pattern: str) -> bool:
 def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
     """One expression for names that match any of the globs, `!` and upper case aside."""
     return _any_of(tuple(patterns))
+
+
+@lru_cache(maxsize=16)
+def _first_look(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What patterns of one part say of a name, and longer ones of the folder that it is in."""
+    longer = [each.split("/")[-2] for each in patterns if "/" in each]
+    return any_of([each for each in patterns if "/" not in each]), any_of(longer)
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,7 @@
 """One run of ripgrep: bounded in time, ended with its job, started in a folder held open."""
 
 import os
+import re
 import selectors
 import subprocess
 import sys
@@ -21,6 +22,7 @@ _FIXED = (
     "--color=never",
 )
 _STDERR = 4096
+_SPECIAL = re.compile(r"[][*?{}!\\]")
 
 
 class Job:
@@ -50,6 +52,15 @@ class Job:
     @property
     def cancelled(self) -> bool:
         return self._cancelled
+
+
+def leaving_out(places: Sequence[str]) -> list[str]:
+    """The options that keep it out of directories, given relative to where it starts."""
+    return [f"--glob=!/{_SPECIAL.sub(_quoted, place)}" for place in places]
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return "\\" + found[0]
 
 
 class Ripgrep:

@@ -6,6 +6,7 @@ walk that follows no link), so no renamed directory or planted link leads outsid
 
 import errno
 import os
+import re
 import stat
 import sys
 import unicodedata
@@ -18,13 +19,35 @@ from agent_host.action_server.linux import (
     RESOLVE_BENEATH,
     RESOLVE_NO_MAGICLINKS,
     RESOLVE_NO_SYMLINKS,
+    file_system_of,
     openat2,
 )
 
 O_PATH: int = getattr(os, "O_PATH", 0)
 O_FOLDER: int = O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MOUNTS = "/proc/self/mountinfo"
 _NO_ROOT = ("/", "/proc", "/sys", "/dev")
+_OF_THE_KERNEL = {
+    0x9FA0: "proc",
+    0x62656572: "sysfs",
+    0x1CD1: "devpts",
+    0x64626720: "debugfs",
+    0x74726163: "tracefs",
+    0x73636673: "securityfs",
+    0x27E0EB: "cgroup",
+    0x63677270: "cgroup2",
+    0xCAFE4A11: "bpf",
+    0xDE5E81E4: "efivarfs",
+    0x62656570: "configfs",
+    0xF97CFF8C: "selinuxfs",
+    0x42494E4D: "binfmt_misc",
+    0x6165676C: "pstore",
+    0x19800202: "mqueue",
+    0x65735543: "fusectl",
+    0x6E736673: "nsfs",
+}
+"""File systems that hold no files but the machine itself, wherever they are mounted."""
 _HIDDEN = {"Cf", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -58,6 +81,8 @@ class Roots:
         `kernel` False leaves openat2 out, as on systems without it.
         """
         self._kernel = kernel and sys.platform == "linux"
+        # Held open, since this process may not open it once it is confined.
+        self._mounts = os.open(_MOUNTS, os.O_RDONLY) if os.access(_MOUNTS, os.R_OK) else None
         self._roots: list[Root] = []
         self._broken: dict[str, str] = {}
         for path in paths:
@@ -71,6 +96,8 @@ class Roots:
     def close(self) -> None:
         for root in self._roots:
             os.close(root.folder)
+        if self._mounts is not None:
+            os.close(self._mounts)
 
     def place(self, path: str) -> Place:
         """The root that `path` is spelled beneath; links and `..` are not looked at yet."""
@@ -92,6 +119,23 @@ class Roots:
             for path in paths
             if not any(_beneath(path, other) is not None for other in paths - {path})
         )
+
+    def of_the_kernel(self, true_path: str) -> list[str]:
+        """Where the kernel's own file systems are mounted beneath a directory, relative to it."""
+        if self._mounts is None:
+            return []
+        table = os.fdopen(os.dup(self._mounts), "rb")
+        with table:
+            table.seek(0)
+            mounts = [line.split() for line in table]
+        kinds = {*_OF_THE_KERNEL.values(), "devtmpfs"}
+        places = (
+            re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), fields[4])
+            for fields in mounts
+            if os.fsdecode(fields[fields.index(b"-") + 1]) in kinds
+        )
+        found = (_beneath(os.fsdecode(place), true_path) for place in places)
+        return sorted({place for place in found if place is not None})
 
     def holds_root(self, true_path: str) -> bool:
         """Whether a root is there or beneath it."""
@@ -150,6 +194,15 @@ class Roots:
             raise from_os_error(error, path) from None
 
     def _beneath_root(self, place: Place, flags: int, *, links: bool) -> int:
+        descriptor = self._reached(place, flags, links=links)
+        try:
+            check_file_system(descriptor, f"{place.root.true}/{place.relative}")
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _reached(self, place: Place, flags: int, *, links: bool) -> int:
         if self._kernel:
             resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
             resolve |= 0 if links else RESOLVE_NO_SYMLINKS
@@ -159,6 +212,12 @@ class Roots:
                 if error.errno not in (errno.ENOSYS, errno.EPERM):
                     raise
         return _walk(place, flags)
+
+
+def check_file_system(descriptor: int, path: str) -> None:
+    """Refuse what is in `/proc`, `/sys` or the like, bound into a root or not."""
+    if kind := _OF_THE_KERNEL.get(file_system_of(descriptor)):
+        raise Failure("denied", f"{path} is no file: it is the kernel's own ({kind})")
 
 
 def check_path(path: str) -> None:
@@ -192,7 +251,11 @@ def split(path: str) -> tuple[str, str]:
 def true_name(descriptor: int, path: str) -> str:
     """Where an open descriptor really is. `path` is for the message."""
     if sys.platform == "linux":
-        name = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
+        try:
+            name = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
+        except OSError as error:
+            # Behind links that were short its own path may be longer than the kernel tells.
+            raise from_os_error(error, path) from None
         if name.endswith(" (deleted)") and not os.path.lexists(name):
             raise Failure("stale", f"{path} was deleted meanwhile")
         return name
@@ -216,6 +279,11 @@ def _open_root(path: str) -> Root:
         folder = os.open(true, O_FOLDER | os.O_NOFOLLOW)
     except OSError as error:
         raise from_os_error(error, path) from None
+    try:
+        check_file_system(folder, path)
+    except Failure:
+        os.close(folder)
+        raise
     return Root(path.rstrip("/"), true, folder)
 
 

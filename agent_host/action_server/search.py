@@ -15,7 +15,7 @@ from typing import cast
 
 from agent_host.action_server.failure import Failure
 from agent_host.action_server.names import is_secret, matches_glob
-from agent_host.action_server.ripgrep import Job, Ripgrep
+from agent_host.action_server.ripgrep import Job, Ripgrep, leaving_out
 from agent_host.action_server.roots import O_PATH, Roots, true_name
 from agent_host.action_wire import Found, Hit, Search
 
@@ -53,8 +53,9 @@ def search(roots: Roots, query: Search, rg: str | None, secret: Sequence[str], j
     overlay = _true_overlay(roots, query.overlay)
     if stat.S_ISDIR(mode):
         with roots.opened(query.path, _FOLDER) as folder:
-            _search_folder(program, query, folder, true, overlay, hits)
-            skipped = _secrets(program, folder, secret)
+            out = leaving_out(roots.of_the_kernel(true))
+            _search_folder(program, query, folder, true, overlay, hits, out)
+            skipped = _secrets(program, folder, secret, out)
     else:
         skipped = (true.rpartition("/")[2],) if is_secret(true, secret) else ()
         if not skipped:
@@ -74,8 +75,9 @@ def _search_folder(
     true: str,
     overlay: Mapping[str, str],
     hits: _Hits,
+    out: Sequence[str],
 ) -> None:
-    arguments = [*_pattern_arguments(query), "."]
+    arguments = [*out, *_pattern_arguments(query), "."]
     for path, line, text in _matches(program, arguments, folder, None):
         whole = f"{true}/{path.removeprefix('./')}"
         if whole not in overlay:
@@ -156,16 +158,22 @@ def _text_of(value: object) -> str:
     return base64.b64decode(mapping["bytes"]).decode("utf-8", "replace")
 
 
-def _secrets(program: Ripgrep, folder: int, secret: Sequence[str]) -> tuple[str, ...]:
-    wanted = [f"--iglob={pattern}" for pattern in secret if not pattern.startswith("!")]
+def _secrets(
+    program: Ripgrep, folder: int, secret: Sequence[str], out: Sequence[str]
+) -> tuple[str, ...]:
+    wanted = [f"--iglob={_anywhere(each)}" for each in secret if not each.startswith("!")]
     if not wanted:
         return ()
     names: list[str] = []
-    for line in program.lines(["--files", *wanted, "--glob=!.git", "--", "."], folder):
+    for line in program.lines(["--files", *wanted, "--glob=!.git", *out, "--", "."], folder):
         name = line.decode("utf-8", "replace").removeprefix("./")
         if is_secret(name, secret):
             names.append(name)
     return tuple(sorted(names)[:_SECRETS_NAMED])
+
+
+def _anywhere(pattern: str) -> str:
+    return f"**/{pattern}" if "/" in pattern else pattern
 
 
 def _true_overlay(roots: Roots, overlay: Mapping[str, str]) -> dict[str, str]:

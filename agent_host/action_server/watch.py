@@ -68,7 +68,8 @@ def watch(roots: Roots, call: Watch, job: Job) -> Watchlist:
     for root in roots.true_paths():
         _scan(root, patterns, call.secret, deadline, found, job)
     watched = tuple(sorted(found.watched.values(), key=lambda each: each.path))
-    return Watchlist(watched, tuple(sorted(found.secrets)[:_SECRETS]), found.complete)
+    complete = found.complete and len(found.secrets) <= _SECRETS
+    return Watchlist(watched, tuple(sorted(found.secrets)[:_SECRETS]), complete)
 
 
 def tidy(roots: Roots, paths: Sequence[str]) -> None:
@@ -111,7 +112,7 @@ def _scan(
                 _add(entry.path, found)
             elif is_folder:
                 waiting.append((entry.path, name))
-            elif secret and is_secret(entry.name, secret):
+            elif secret and is_secret(entry.path, secret):
                 found.secrets.append(entry.path)
 
 

@@ -60,6 +60,12 @@ class Commands:
         roots = await self._roots(around.roots)
         secret = around.policy.secret if command.hide_secrets else ()
         before = await self._watch(around, secret)
+        if command.reads_all and command.hide_secrets and not before.complete:
+            reason = (
+                "it reads whole folders, and the workspace is too large to hide all secret-looking"
+                " files in it: name the files that it is to read, or search with `fs_search`"
+            )
+            raise ActionFailed("denied", reason)
         targets = await self._targets(command, around, before.secrets)
         plan = _plan(command, argv, cwd, roots, around, before, tuple(targets.values()))
         self._mount_points.update(_missing(plan.masked))

@@ -264,9 +264,10 @@ class Command:
 
     Exactly one of both is set. `overlay` maps absolute paths to the bytes that the command is to
     see there (the editor's unsaved text). `timeout` in seconds. `hide_secrets`: secret-looking
-    files of the workspace read as empty, where there is a sandbox that can mount. `env` are
-    variables that the user has set for commands, on top of the scrubbed environment. Without a
-    `seal` that fits all of it (but for the overlay) it is not run.
+    files of the workspace read as empty, where there is a sandbox that can mount; `reads_all`: it
+    reads whole folders, and is not run if some of these can't be hidden. `env` are variables that
+    the user has set for commands, on top of the scrubbed environment. Without a `seal` that fits
+    all that could do more it is not run.
     """
 
     cwd: str
@@ -276,6 +277,7 @@ class Command:
     network: bool = False
     overlay: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     hide_secrets: bool = False
+    reads_all: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     seal: Seal | None = None
 

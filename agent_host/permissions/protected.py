@@ -124,7 +124,7 @@ NOT_SECRET: tuple[str, ...] = (
 SECRET_NAMES: tuple[str, ...] = (
     "id_*",
     "!id_*.*",
-    *(pattern for pattern, _ in SECRET if "/" not in pattern),
-    *(f"!{pattern}" for pattern in NOT_SECRET if "/" not in pattern),
+    *(pattern for pattern, _ in SECRET),
+    *(f"!{pattern}" for pattern in NOT_SECRET),
 )
-"""As SECRET, for those who see only a file's name: the last that matches wins, `!` takes back."""
+"""As SECRET, in one list: the last that matches wins, `!` takes back."""

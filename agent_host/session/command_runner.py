@@ -14,6 +14,8 @@ from agent_host.core.errors import ActionFailed
 from agent_host.core.ports import Actions, Editor
 from agent_host.editing.text import FileText, decode
 from agent_host.permissions.paths import is_secret
+from agent_host.permissions.safe import reading
+from agent_host.permissions.shell import Parsed, Plain
 from agent_host.session.judge import Judged
 from agent_host.session.ledger import Ledger
 from agent_host.session.opened import in_doubt
@@ -52,6 +54,7 @@ class CommandRunner:
             self._prepare(action),
             cwd=judged.subject.cwd or action.cwd,
             hide_secrets=judged.decision.verdict != "ask",
+            reads_all=_reads_all(judged.subject.command),
         )
         return sealed(command, judged.policy.sandbox, self._new_id())
 
@@ -126,6 +129,12 @@ class CommandRunner:
             if not made:
                 lost.append(document.path or document.uri)
         return lost
+
+
+def _reads_all(command: Parsed | None) -> bool:
+    """Whether a part of it is known to read whole folders."""
+    parts = command.parts if isinstance(command, Plain) else ()
+    return any(found.recursive for found in map(reading, parts) if found is not None)
 
 
 def _noted(result: CommandResult, what: str, paths: list[str]) -> CommandResult:

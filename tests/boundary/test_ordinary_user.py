@@ -18,6 +18,7 @@ TABLES = (
     "unit/test_permissions_engine.py",
     "unit/test_permissions_paths.py",
     "unit/test_permissions_shell.py",
+    "unit/test_permissions_spelled.py",
     "unit/test_permissions_rules.py",
     "unit/test_permissions_grants.py",
     "unit/test_permissions_prompts.py",
@@ -25,6 +26,7 @@ TABLES = (
     "session/test_fault_points.py",
     "session/test_secrets.py",
     "boundary/test_paths_race.py",
+    "boundary/test_paths_deep.py",
     "boundary/test_action_files.py",
     "boundary/test_sandbox.py",
 )

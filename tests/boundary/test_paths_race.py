@@ -149,7 +149,9 @@ async def test_a_root_that_is_a_link_may_be_named_either_way(tmp_path: Path) -> 
         await bench.client.write(str(link / "new"), b"x", expected_sha256=None)
 
 
-@pytest.mark.parametrize("root", ["/", "/proc", "/dev", "/sys"])
+@pytest.mark.parametrize(
+    "root", ["/", "/proc", "/dev", "/sys", "/proc/self", "/proc/sys", "/dev/pts"]
+)
 async def test_places_that_can_be_no_root(bench: Bench, root: str) -> None:
     await bench.client.set_roots([root])
     await bench.fails(bench.client.read(f"{root}/version"), "not_found", "outside")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_host.action_server.names import is_secret as looks_secret
 from agent_host.permissions import paths
 from agent_host.permissions.protected import PROTECTED, PROTECTED_NAMES, SECRET, SECRET_NAMES
 
@@ -261,55 +262,55 @@ def test_names_that_are_only_warned_about() -> None:
     assert not paths.warning("/w/app/tests/test_conftest.py")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".env",
-        ".env.local",
-        ".env.production",
-        ".ENV",
-        ".envrc",
-        "sub/.env",
-        "server.pem",
-        "SERVER.PEM",
-        "tls.key",
-        "id_rsa",
-        "id_ed25519",
-        "id_ed25519.bak",
-        "id_work",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".git-credentials",
-        "vault.kdbx",
-        "credentials",
-        "credentials.json",
-        "Credentials.json",
-        ".aws/config",
-        ".ssh/config",
-        ".docker/config.json",
-        ".env.",
-    ],
+SECRETS = (
+    ".env",
+    ".env.local",
+    ".env.production",
+    ".ENV",
+    ".envrc",
+    "sub/.env",
+    "server.pem",
+    "SERVER.PEM",
+    "tls.key",
+    "id_rsa",
+    "id_ed25519",
+    "id_ed25519.bak",
+    "id_work",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    "vault.kdbx",
+    "credentials",
+    "credentials.json",
+    "Credentials.json",
+    ".aws/config",
+    ".ssh/config",
+    ".docker/config.json",
+    ".env.",
 )
+
+
+@pytest.mark.parametrize("name", SECRETS)
 def test_secret(name: str) -> None:
     assert paths.is_secret(f"/w/app/{name}") is not None
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".env.example",
-        ".env.sample",
-        "env.py",
-        "environment.yml",
-        "id_rsa.pub",
-        "id_utils.py",
-        "keys.py",
-        "pem.txt",
-        "docker/config.json",
-        ".env/lib/x.py",
-    ],
+NOT_SECRETS = (
+    ".env.example",
+    ".env.sample",
+    "env.py",
+    "environment.yml",
+    "id_rsa.pub",
+    "id_utils.py",
+    "keys.py",
+    "pem.txt",
+    "docker/config.json",
+    ".env/lib/x.py",
 )
+
+
+@pytest.mark.parametrize("name", NOT_SECRETS)
 def test_not_secret(name: str) -> None:
     assert paths.is_secret(f"/w/app/{name}") is None
 
@@ -335,4 +336,6 @@ def test_the_tables_for_others_say_the_same() -> None:
         SECRET_NAMES.index("id_*") < SECRET_NAMES.index("!id_*.*") < SECRET_NAMES.index("id_rsa*")
     )
     assert "!.env.example" in SECRET_NAMES[SECRET_NAMES.index(".env*") :]
-    assert not any("/" in pattern for pattern in SECRET_NAMES)
+    for name in (*SECRETS, *NOT_SECRETS, "x/.docker/config.json", "docker/config.json", ".AWS/x"):
+        for path in (name, f"/w/{name}"):
+            assert looks_secret(path, SECRET_NAMES) is (paths.is_secret(path) is not None), path
