@@ -10,7 +10,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from agent_host.core.model import ToolCall, ToolResult, ToolSpec
+from agent_host.core.model import ImagePart, ToolCall, ToolResult, ToolSpec
 from agent_host.runtimes.loopback import MAX_BODY, Address
 from agent_host.runtimes.mcp_tools import offered
 
@@ -148,6 +148,19 @@ async def test_arguments_that_are_no_object_are_the_models_problem() -> None:
             "content": [{"type": "text", "text": "not a JSON object"}],
             "isError": True,
         }
+
+
+async def test_images_of_a_result_are_handed_on() -> None:
+    async def call(_: ToolCall) -> ToolResult:
+        shown = (ImagePart("image/png", "AAAA"), ImagePart("application/pdf", "BBBB"))
+        return ToolResult("ok", "Look.", "", images=shown)
+
+    async with httpx2.AsyncClient() as client, offered((READ,), call) as address:
+        answer = await post(client, address, request("tools/call", {"name": "fs_read"}))
+        (event,) = [line for line in answer.text.splitlines() if line.startswith("data:")]
+        _, image, document = json.loads(event[5:])["result"]["content"]
+    assert image == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    assert document["resource"]["blob"] == "BBBB"
 
 
 async def test_a_call_that_is_withdrawn_ends() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,6 +37,28 @@ async def test_characters_may_be_cut_anywhere(vendor: Vendor, size: int) -> None
     assert server.refused == []
     assert (result.output, sink.retries) == (SAID, [])
     assert gate.calls[0].arguments == {"path": "é 🙂"}
+
+
+def noisy(event: bytes, vendor: Vendor) -> bytes:
+    """With lines that end otherwise, and with signs of life as proxies send them."""
+    event = event.replace(b"\n", b"\r\n")
+    # Gemini's SDK, which reads its streams, takes no comments.
+    return event if vendor is GeminiVendor else b": ping\r\n\r\n" + event + b":\r\n\r\n"
+
+
+@each_vendor
+@pytest.mark.parametrize("size", [3, 100_000])
+async def test_signs_of_life_other_line_ends_and_compression_are_taken(
+    vendor: Vendor, size: int
+) -> None:
+    turns = (Turn(thinking="ü", calls=(Call("fs_read", {"path": "é"}),)), Turn(SAID))
+    gate = Gate()
+    async with vendor(*(replace(each, piece=size, zipped=True) for each in turns)) as server:
+        encode = server.encode
+        server.encode = lambda data: noisy(encode(data), vendor)  # type: ignore[method-assign]
+        result, sink = await run(server, gate=gate)
+    assert (result.output, sink.retries) == (SAID, [])
+    assert gate.calls[0].arguments == {"path": "é"}
 
 
 @each_vendor

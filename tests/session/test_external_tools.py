@@ -11,7 +11,7 @@ from agent_host.core.actions import CallExternal
 from agent_host.core.errors import ActionFailed
 from agent_host.core.events import Logged, ToolFinished, ToolRequested
 from agent_host.core.external import ExternalTool
-from agent_host.core.model import Callee, ToolResult
+from agent_host.core.model import Callee, ImagePart, ToolResult
 from agent_host.permissions.rules import read_rules
 from agent_host.settings import Settings
 from tests.fakes import answering, by_kind
@@ -19,6 +19,7 @@ from tests.session.stage import ALL_SKILLS, asked, role, stage, tool
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
 FIND = ExternalTool("docs", "find", "docs__find", "Finds \u202edocs.", SCHEMA, "d1", "npx docs")
+PIXEL = ImagePart("image/png", "AAAA")
 MAIL = ExternalTool("mail", "send", "mail__send", "Sends.", SCHEMA, "m1", "https://mail.example/")
 WITH = role(skills=ALL_SKILLS | {"mcp"})
 
@@ -130,7 +131,7 @@ async def test_what_goes_wrong_is_the_calls_result(tmp_path: Path) -> None:
 
 async def test_a_long_result_goes_the_way_of_long_results(tmp_path: Path) -> None:
     async def answers(_: CallExternal, tell: Callable[[str], None]) -> ToolResult:
-        return ToolResult("ok", "line\n" * 100_000, "")
+        return ToolResult("ok", "line\n" * 100_000, "", images=(PIXEL,))
 
     async with stage(tmp_path, roles=(WITH,), settings=ruled("allow mcp:docs")) as host:
         host.servers.tools = (FIND,)
@@ -140,6 +141,7 @@ async def test_a_long_result_goes_the_way_of_long_results(tmp_path: Path) -> Non
         await host.manager.run(asked())
         assert len(results[0].text) < 64 * 1024
         assert 'fs_read, path "result:' in results[0].text
+        assert results[0].images == (PIXEL,)
 
 
 async def test_a_stop_withdraws_the_call(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Subclasses know their vendor: what a request must be like, and what the stream l
 """
 
 import asyncio
+import gzip
 import json
 import re
 import ssl
@@ -165,7 +166,9 @@ class VendorServer:
         sent = b"".join(self.encode(data) for _, data in self._played(turn, body))
         cut = turn.cut_bytes is not None
         sent = sent[: turn.cut_bytes] if cut else sent
-        writer.write(_STREAM_HEAD)
+        zipped = b"content-encoding: gzip\r\n\r\n"
+        writer.write(_STREAM_HEAD[:-2] + zipped if turn.zipped else _STREAM_HEAD)
+        sent = gzip.compress(sent) if turn.zipped else sent
         size = turn.piece or len(sent) or 1
         for start in range(0, len(sent), size):
             piece = sent[start : start + size]

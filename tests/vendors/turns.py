@@ -50,6 +50,8 @@ class Turn:
     """Content type and text of a body that is sent in place of a stream, or of an error's body."""
     piece: int | None = None
     """The stream is sent in pieces of so many bytes, whatever they cut."""
+    zipped: bool = False
+    """With `piece`: the stream is compressed."""
     cut_bytes: int | None = None
     """After so many bytes the connection is closed."""
     date: str | None = None
