@@ -109,6 +109,7 @@ class Budget:
     @asynccontextmanager
     async def turn(self, *, of_part: bool = False) -> AsyncGenerator[None]:
         """Around one call of a model: waits for its place. Raises LimitReached."""
+        self._check()  # before those around it count a call that is not let in
         outer: AbstractAsyncContextManager[None] = nullcontext()
         if self._within is not None:
             outer = self._within.turn(of_part=True)

@@ -242,9 +242,13 @@ async def test_limits_end_a_run_with_what_it_has(tmp_path: Path) -> None:
         costly = await host.manager.run(asked(limits=limits(max_cost_usd=1.0)))
         assert (costly.status, costly.limit, costly.output) == ("limit", "maxCostUsd", "part")
         slow = await host.manager.run(asked(limits=limits(wall_seconds=0.01)))
-        assert (slow.status, slow.limit) == ("limit", "wallSeconds")
+        assert (slow.status, slow.limit, slow.output) == ("limit", "wallSeconds", "part")
         silent = await host.manager.run(asked(limits=limits(inactivity_seconds=0.0)))
-        assert (silent.status, silent.limit) == ("limit", "inactivitySeconds")
+        assert (silent.status, silent.limit, silent.output) == (
+            "limit",
+            "inactivitySeconds",
+            "part",
+        )
 
 
 async def test_only_the_tools_of_the_role_are_offered(tmp_path: Path) -> None:
