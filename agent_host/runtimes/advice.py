@@ -1,4 +1,4 @@
-"""What a vendor's refusal leaves open: which models there are, which setting it did not take."""
+"""What a vendor's refusal leaves open: which models there are, what to leave out."""
 
 import asyncio
 import contextlib
@@ -7,6 +7,7 @@ import re
 
 from agent_host.core.errors import ModelNotFound
 from agent_host.runtimes.provider import ModelAsk, Provider, Trouble
+from agent_host.runtimes.trouble import sees_nothing
 
 SECONDS = 5.0
 """How long a vendor may take to tell which models it has."""
@@ -23,6 +24,8 @@ async def advised(trouble: Trouble, ask: ModelAsk, provider: Provider) -> Troubl
         for name, words in _SETTINGS:
             if given[name] is not None and re.search(words, error.message, re.IGNORECASE):
                 added += f" Leave out `{name}` if the model does not have that."
+    if sees_nothing(error.message):
+        added += " Leave out the image, or use a model that sees."
     told = type(error)(f"{error.message}{added}", **error.details)
     return Trouble(told, again=trouble.again, after=trouble.after, hidden=trouble.hidden)
 

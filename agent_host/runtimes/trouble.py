@@ -38,6 +38,11 @@ _HIDDEN = re.compile(
     r"|required following item|required .?reasoning.? item|thought.signature",
     re.IGNORECASE,
 )
+_BLIND = re.compile(
+    r"(not|n't|no|unknown|only|missing|at most 0)\b.{0,60}(image|vision|multi.?modal)"
+    r"|(image|vision|multi.?modal).{0,60}\b(not|un|only)|mmproj",
+    re.IGNORECASE,
+)
 _PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _SIGN_IN = (
     "the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names wants to know who you are: write it "
@@ -139,6 +144,11 @@ def trouble_of_status(
     again = complaint.status in _AGAIN or complaint.status >= 500
     hidden = complaint.status in (400, 422) and refuses_hidden(complaint.message)
     return Trouble(error, again=again, after=complaint.after, hidden=hidden)
+
+
+def sees_nothing(said: str) -> bool:
+    """Whether a vendor says that the model takes no images."""
+    return _BLIND.search(said) is not None
 
 
 def no_effort(vendor: Vendor, model: str, effort: str | None) -> Trouble:

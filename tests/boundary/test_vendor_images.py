@@ -74,9 +74,19 @@ async def test_a_large_image_is_shown_in_its_run_and_only_named_later(vendor: Ve
     assert "call the tool again to see it" in json.dumps(server.bodies[2])
 
 
+BLIND = (
+    "image input is not supported - hint: you may need to provide the mmproj",
+    "m is not a multimodal model",
+    "this model is missing data required for image input",
+    "At most 0 image(s) may be provided in one prompt.",
+    "unknown variant `image_url`, expected `text`",
+    "No endpoints found that support image input",
+)
+
+
+@pytest.mark.parametrize("said", BLIND)
 @pytest.mark.parametrize("status", [400, 500])
-async def test_a_model_that_sees_nothing_is_told_so(status: int) -> None:
-    said = "image input is not supported - hint: you may need to provide the mmproj"
+async def test_a_model_that_sees_nothing_is_told_so(said: str, status: int) -> None:
     turns = (Turn(calls=CALLS), Turn(status=status, message=said), Turn("Blind."))
     pauses = Pauses()
     async with ChatVendor(*turns) as server:
@@ -85,3 +95,24 @@ async def test_a_model_that_sees_nothing_is_told_so(status: int) -> None:
     assert PIXEL.data in json.dumps(server.bodies[1])
     assert PIXEL.data not in json.dumps(server.bodies[2])
     assert "sees no images" in json.dumps(server.bodies[2])
+
+
+async def test_who_sends_an_image_to_a_model_that_sees_nothing_is_told_and_goes_on() -> None:
+    turns = (Turn(status=400, message=BLIND[0]), Turn(status=400, message=BLIND[0]), Turn("Blind."))
+    async with ChatVendor(*turns) as server:
+        result, sink = await run(server, "What is it?", PIXEL)
+        assert result.error is not None
+        assert "Leave out the image, or use a model that sees." in result.error.message
+        assert len(server.bodies) == 1
+        later, _ = await run(server, "Then tell me a joke.", history=tuple(sink.memory))
+    assert later.output == "Blind."
+    assert PIXEL.data not in json.dumps(server.bodies[-1])
+
+
+async def test_an_image_that_is_too_large_makes_no_model_blind() -> None:
+    refusal = Turn(status=400, message="image exceeds the maximum size")
+    async with ChatVendor(Turn(calls=CALLS), refusal) as server:
+        result, _ = await run(server, gate=showing(PIXEL))
+    assert result.error is not None
+    assert "Leave out" not in result.error.message
+    assert len(server.bodies) == 2

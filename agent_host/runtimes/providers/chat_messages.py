@@ -16,7 +16,7 @@ from agent_host.runtimes.providers.chat_answer import THOUGHTS
 
 Message = dict[str, object]
 _IMAGES = TextPart("[What the results above show:]")
-_NOT_SHOWN = "\n[It can't be shown to this model, which sees no images.]"
+_NOT_SHOWN = "[It can't be shown to this model, which sees no images.]"
 
 
 def messages(instructions: str, items: Iterable[Item]) -> list[Message]:
@@ -32,19 +32,33 @@ def messages(instructions: str, items: Iterable[Item]) -> list[Message]:
     return talk.messages()
 
 
-def shows_results(items: Iterable[Item]) -> bool:
-    """Whether a result has an image."""
-    return any(isinstance(item, Returned) and item.images for item in items)
-
-
-def without_images(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Without the images of results, which says so."""
-    return tuple(
-        replace(item, output=item.output + _NOT_SHOWN, images=())
-        if isinstance(item, Returned) and item.images
-        else item
+def shows(items: Iterable[Item]) -> bool:
+    """Whether there is an image."""
+    return any(
+        bool(item.images)
+        if isinstance(item, Returned)
+        else isinstance(item, UserSaid) and any(isinstance(p, ImagePart) for p in item.parts)
         for item in items
     )
+
+
+def without_images(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Without the images of results and of earlier prompts, which says so; those of the last prompt
+    stay: who sends them is to be told that they are not seen.
+    """
+    last = max((n for n, item in enumerate(items) if isinstance(item, UserSaid)), default=0)
+    return tuple(_blind(item) if number != last else item for number, item in enumerate(items))
+
+
+def _blind(item: Item) -> Item:
+    match item:
+        case Returned(_, output, _, (_, *_)):
+            return replace(item, output=f"{output}\n{_NOT_SHOWN}", images=())
+        case UserSaid(parts):
+            unseen = TextPart(_NOT_SHOWN)
+            return UserSaid(tuple(p if isinstance(p, TextPart) else unseen for p in parts))
+        case _:
+            return item
 
 
 def _is_users(item: Item) -> bool:

@@ -4,7 +4,6 @@ Servers of this kind differ; what only some of them know is not asked for twice.
 Not here: finding servers; the address is passed in.
 """
 
-import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -17,10 +16,10 @@ from agent_host.core.model import JsonObject, ToolSpec
 from agent_host.runtimes import ProviderConfig
 from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
 from agent_host.runtimes.providers.chat_answer import CHAT, ChatAnswer
-from agent_host.runtimes.providers.chat_messages import messages, shows_results, without_images
+from agent_host.runtimes.providers.chat_messages import messages, shows, without_images
 from agent_host.runtimes.providers.openai_errors import as_trouble
 from agent_host.runtimes.server_events import server_events
-from agent_host.runtimes.trouble import understood
+from agent_host.runtimes.trouble import sees_nothing, understood
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -71,11 +70,10 @@ class LocalProvider:
         if refused and self._counts_tokens and "stream_options" in error.message:
             self._counts_tokens = False
             return True
-        seen = ask.name not in self._blind and shows_results(ask.items)
-        if seen and re.search("image|vision|multi.?modal|mmproj", error.message, re.IGNORECASE):
-            self._blind.add(ask.name)
-            return True
-        return False
+        if ask.name in self._blind or not shows(ask.items) or not sees_nothing(error.message):
+            return False
+        self._blind.add(ask.name)
+        return not shows(without_images(ask.items))
 
     async def names(self) -> list[str]:
         """The models that it has; see Provider."""
