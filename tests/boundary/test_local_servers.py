@@ -157,6 +157,23 @@ async def test_thinking_goes_back_where_it_came_from(field: str) -> None:
     assert said[field] == "Hm."
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "'messages.2' : property 'reasoning' is unsupported",
+        "[{'type': 'extra_forbidden', 'loc': ['reasoning_content'], 'msg': 'Extra inputs'}]",
+    ],
+)
+async def test_a_server_that_does_not_take_thoughts_back_is_not_given_them(said: str) -> None:
+    call = Call("fs_read", {"path": "a"})
+    turns = (Turn(thinking="Hm.", calls=(call,)), Turn(status=400, message=said), Turn("Done."))
+    async with ChatVendor(*turns) as server:
+        server.check = lambda *_: None  # type: ignore[method-assign]
+        result, sink = await run(server)
+    assert (result.output, sink.retries) == ("Done.", [])
+    assert ["Hm." in json.dumps(body) for body in server.bodies] == [False, True, False]
+
+
 THOUGHT = "<think>\nHm.\n</think>\n\n"
 INLINE = {
     "marked": (THOUGHT, f"{THOUGHT}Hi.", 0),

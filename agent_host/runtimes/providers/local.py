@@ -4,6 +4,7 @@ Servers of this kind differ; what only some of them know is not asked for twice.
 Not here: finding servers; the address is passed in.
 """
 
+import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -14,8 +15,9 @@ import openai
 from agent_host.core.errors import RuntimeMissing
 from agent_host.core.model import JsonObject, ToolSpec
 from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.conversation import Reasoned
 from agent_host.runtimes.provider import Emit, ModelAnswer, ModelAsk, Trouble
-from agent_host.runtimes.providers.chat_answer import CHAT, ChatAnswer
+from agent_host.runtimes.providers.chat_answer import CHAT, THOUGHTS, ChatAnswer
 from agent_host.runtimes.providers.chat_messages import messages, shows, without_images
 from agent_host.runtimes.providers.openai_errors import as_trouble
 from agent_host.runtimes.server_events import server_events
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
+_FIELDS = rf"\b(?:{'|'.join(THOUGHTS)})\b"
+_UNKNOWN = r"unsupported|unknown|unexpected|unrecognized|extra|not (?:permitted|allowed|supported)"
+_ODD = re.compile(rf"({_FIELDS}).*({_UNKNOWN})|({_UNKNOWN}).*({_FIELDS})", re.IGNORECASE)
+"""Said by servers that tell what a model thinks, but do not take it back."""
+
 
 class LocalProvider:
     """Asks the server at the configured address."""
@@ -36,6 +43,7 @@ class LocalProvider:
         self._config = config
         self._counts_tokens = True
         self._blind: set[str] = set()
+        self._forgetful: set[str] = set()
         self._client: openai.AsyncOpenAI | None = None
         if config.base_url:
             self._client = openai.AsyncOpenAI(
@@ -70,6 +78,10 @@ class LocalProvider:
         if refused and self._counts_tokens and "stream_options" in error.message:
             self._counts_tokens = False
             return True
+        thoughts = [item for item in ask.items if isinstance(item, Reasoned)]
+        if refused and thoughts and ask.name not in self._forgetful and _ODD.search(error.message):
+            self._forgetful.add(ask.name)
+            return True
         if ask.name in self._blind or not shows(ask.items) or not sees_nothing(error.message):
             return False
         self._blind.add(ask.name)
@@ -84,6 +96,8 @@ class LocalProvider:
 
     async def _stream(self, client: openai.AsyncOpenAI, ask: ModelAsk, emit: Emit) -> ModelAnswer:
         items = without_images(ask.items) if ask.name in self._blind else ask.items
+        if ask.name in self._forgetful:
+            items = tuple(item for item in items if not isinstance(item, Reasoned))
         options: ChatCompletionStreamOptionsParam = {"include_usage": True}
         stream = await client.chat.completions.create(
             model=ask.name,
