@@ -85,6 +85,23 @@ class RunRecord:
     reason: str | None = None
     whole: bool = True
 
+    @property
+    def result(self) -> RunResult | None:
+        """How it ended; None while it runs, and if it was cut off."""
+        if self.status == "running" or self.status == "interrupted":  # noqa: PLR1714 - narrows
+            return None
+        return RunResult(
+            session_id=self.session_id,
+            run_id=self.run_id,
+            status=self.status,
+            output=self.output,
+            usage=self.usage,
+            edits=self.edits,
+            failure=self.failure,
+            limit=self.limit,
+            reason=self.reason,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class StoredDelta:

@@ -196,15 +196,22 @@ class Gate:
         return result
 
     async def _pass(self, life: CallLife) -> ToolResult:
+        action = self._wished(life)
+        if isinstance(action, ToolResult):
+            return action
+        long_results, session_id = self._crew.long_results, self._scene.session_id
+        result = await long_results.shortened(session_id, action, await self._done(life, action))
+        return await self._guided(action, result)
+
+    def _wished(self, life: CallLife) -> Action | ToolResult:
+        """What is wished; a failed result for what can't be understood."""
         try:
             action = parse(life.call, self._scene.cwd, self._external)
         except ToolProblem as problem:
             life.requested(None)
             return failed(str(problem))
         life.requested(action)
-        long_results, session_id = self._crew.long_results, self._scene.session_id
-        result = await long_results.shortened(session_id, action, await self._done(life, action))
-        return await self._guided(action, result)
+        return action
 
     async def _guided(self, action: Action, result: ToolResult) -> ToolResult:
         """The result, with the instructions for where it was that the model does not know yet."""
@@ -223,12 +230,9 @@ class Gate:
 
     async def _permission(self, life: CallLife) -> ToolResult:
         """The way of a call that the runtime wants to carry out itself."""
-        try:
-            action = parse(life.call, self._scene.cwd, self._external)
-        except ToolProblem as problem:
-            life.requested(None)
-            return failed(str(problem))
-        life.requested(action)
+        action = self._wished(life)
+        if isinstance(action, ToolResult):
+            return action
         if isinstance(action, CallAgent | CallExternal | MovePath):
             return failed("Call it as a tool of this host.")
         life.move("judge")

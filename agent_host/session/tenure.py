@@ -81,23 +81,13 @@ class Tenure:
                 runId=run_id,
                 elsewhere=True,
             )
-        if run.status == "interrupted":
+        if (result := run.result) is None:
             raise InvalidRequest(
                 "`runId`: that run was cut off when its host ended. Go on with another runId.",
                 field="runId",
                 sessionId=run.session_id,
             )
-        return RunResult(
-            session_id=run.session_id,
-            run_id=run_id,
-            status=run.status,
-            output=run.output,
-            usage=run.usage,
-            edits=run.edits,
-            failure=run.failure,
-            limit=run.limit,
-            reason=run.reason,
-        )
+        return result
 
     async def over(self, run_id: str) -> None:
         """Raises unless that run, which is none of this host's, has ended: RunNotFound for one

@@ -65,21 +65,7 @@ def run_values(run: RunRecord) -> dict[str, object]:
 
 def _outcome(run: RunRecord) -> str | None:
     """How a run ended; None while it has not."""
-    if run.status in ("running", "interrupted"):
-        return None
-    return codec.encode(
-        RunResult(
-            session_id=run.session_id,
-            run_id=run.run_id,
-            status=run.status,
-            output=run.output,
-            usage=run.usage,
-            edits=run.edits,
-            failure=run.failure,
-            limit=run.limit,
-            reason=run.reason,
-        )
-    )
+    return codec.encode(run.result) if run.result else None
 
 
 # ---- from columns

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_host.core.events import Delta, Ended, Omitted, Retried, Text, ToolRequested
+from agent_host.core.events import Delta, Ended, Omitted, Retried, Text, ToolRequested, Used
 from agent_host.core.model import ImagePart, Limits, ResourcePart, TextPart, Usage
 from agent_host.core.permission import Question
 from agent_host.core.records import RunRecord, SessionRecord, workspace_key
@@ -23,10 +23,11 @@ JSON = st.recursive(
 
 
 def deltas() -> st.SearchStrategy[Delta]:
-    arguments = st.dictionaries(ANY_TEXT, JSON)
+    number = st.floats(allow_nan=False)
     chosen = {
-        ToolRequested: {"arguments": arguments},
-        Retried: {"wait_seconds": st.floats(allow_nan=False)},
+        ToolRequested: {"arguments": st.dictionaries(ANY_TEXT, JSON)},
+        Retried: {"wait_seconds": number},
+        Used: {"usage": st.builds(Usage, cost_usd=st.none() | number)},
     }
     kinds = [st.builds(kind, **chosen.get(kind, {})) for kind in typing.get_args(Delta)]
     return st.one_of(st.builds(Text, ANY_TEXT), *kinds)
