@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_the_plan_is_the_last_one(seen: dict[str, Any]) -> None:
 def test_five_thousand_deltas_are_shown_without_holding_the_editor_up(seen: dict[str, Any]) -> None:
     assert seen["words"] == 4500
     assert seen["output"] == [True, True, True]
-    assert seen["cpu ms per delta"] < 4
+    assert seen["cpu ms per delta"] < 0.2
 
 
 # ---- questions
@@ -102,8 +103,22 @@ def test_the_command_line_completes(seen: dict[str, Any]) -> None:
     assert seen["completion"] == ["send", "sessions", "steer", "stop"]
 
 
+def lines(first: int, last: int) -> dict[str, Any]:
+    return {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
+
+
 def test_only_files_of_the_workspace_are_given_to_a_run(seen: dict[str, Any]) -> None:
-    assert [Path(item["uri"]).name for item in seen["mentioned"]] == ["tidy.py"]
+    found = [
+        (unquote(item["uri"].rpartition("/")[2]), item.get("range")) for item in seen["mentioned"]
+    ]
+    assert found == [
+        ("a file.py", lines(2, 2)),
+        ("tidy.py", None),
+        ("tidy.py", lines(3, 9)),
+        ("tidy.py", lines(4, 4)),
+    ]
+    assert seen["mentions"] == ['@"a file.py":3-9', "@tidy.py:2"]
+    assert seen["no mention"] is True
 
 
 def test_a_missing_host_and_wrong_settings_are_named(seen: dict[str, Any]) -> None:

@@ -24,9 +24,9 @@ def test_a_person_asks_says_why_allows_and_stops_and_sees_it(job: Job, tmp_path:
         def sees(*words: str) -> None:
             editor.wait(lambda: all(each in editor.screen() for each in words), f"{words}")
 
-        editor.keys(":AgentHost<CR>")
-        sees("agent: new session", "prompt: new session", " idle ", "<CR> sends")
-        editor.keys("iTidy @ti")
+        editor.keys(":1AgentHost send<CR>")
+        sees("agent: new session", "prompt: new session", " idle ", "<CR> sends", "@tidy.py:1")
+        editor.keys("cc<Esc>iTidy @ti")
         sees("@tidy.py")
         editor.keys("<C-s><Esc>")
         sees("The agent asks", "1  Deny", "+name = 'agent'", "1-4 chooses", " asking ", "agent: Tidy @ti")

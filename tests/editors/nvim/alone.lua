@@ -187,7 +187,12 @@ say('kept on disk', table.concat(vim.fn.readfile(config.file), '\n'))
 
 say('completion', vim.fn.getcompletion('AgentHost s', 'cmdline'))
 say('commands', require('agent_host.commands').names())
-say('mentioned', require('agent_host.complete').mentioned(config.root, 'see @tidy.py, @../outside and @none.'))
+local mentions = require('agent_host.mentions')
+vim.fn.writefile({ 'x' }, config.root .. '/a file.py')
+local NAMES = 'see @tidy.py, @../outside and @none. (@tidy.py:3-9) @"a file.py":2, @tidy.py:4'
+say('mentioned', mentions.mentioned(config.root, NAMES))
+say('mentions', { mentions.of(config.root, config.root .. '/a file.py', 3, 9), mentions.of(config.root, config.file, 2, 2) })
+say('no mention', mentions.of(config.root, '/elsewhere/a.py') == nil)
 stage.notices = {}
 vim.notify = function(words) table.insert(stage.notices, words) end
 vim.cmd('AgentHost nonsense')

@@ -120,4 +120,23 @@ say('much', {
   bytes = bytes,
   cpu = os.clock() - clock,
 })
+
+-- ---- the host is killed while it asks: the question is told of, and comes again
+
+send('plainly', 'leave it open')
+stage.asked()
+local killed = stage.session()
+vim.uv.kill(vim.api.nvim_get_proc_children(vim.fn.getpid())[1], 'sigkill')
+stage.wait('the end of the host', function() return killed:state() == 'idle' and #stage.floats() == 0 end)
+require('agent_host.session').forget(killed)
+vim.cmd('AgentHost resume ' .. killed.id)
+stage.shows('? left open, and put again by the next run: coder wants to change')
+vim.cmd('AgentHost send go on')
+question = stage.asked()
+say('asked again', question.params.title)
+question.focus()
+stage.type('d')
+stage.asked().focus()
+stage.type('d')
+stage.idle()
 stage.finish()

@@ -1,7 +1,9 @@
 -- :AgentHost and its subcommands.
 local client = require('agent_host.client')
+local mentions = require('agent_host.mentions')
 local panel = require('agent_host.panel')
 local places = require('agent_host.places')
+local prompt = require('agent_host.prompt')
 local question = require('agent_host.question')
 local scratch = require('agent_host.scratch')
 local session = require('agent_host.session')
@@ -40,24 +42,27 @@ commands.new = {
   end,
 }
 
----The lines of a command's range as an item of `context`.
-local function selected(opts)
+---The lines of a command's range as an item of `context`, and as a prompt names them.
+local function selected(opts, root)
   local buffer = vim.api.nvim_get_current_buf()
   local name = vim.api.nvim_buf_get_name(buffer)
   if opts.range == 0 or name == '' or vim.bo[buffer].buftype ~= '' then return {} end
   local range = { start = { line = opts.line1 - 1, character = 0 }, ['end'] = { line = opts.line2, character = 0 } }
-  return { { uri = vim.uri_from_fname(name), range = range } }
+  local mention = mentions.of(root, vim.fs.normalize(name), opts.line1, opts.line2)
+  return { { uri = vim.uri_from_fname(name), range = range } }, mention
 end
 
 local function send(words, opts, when)
-  local context = selected(opts)
   local target = current()
+  local context, mention = selected(opts, target.root)
   if words == '' then
+    panel.open(target)
+    if mention then return prompt.add(target, mention) end
     target.context = context
-    return panel.open(target)
+    return
   end
   if not panel.is_open(target) then panel.open(target) end
-  vim.list_extend(context, require('agent_host.complete').mentioned(target.root, words))
+  vim.list_extend(context, mentions.mentioned(target.root, words))
   target:send(words, { context = context, when = when })
 end
 
@@ -68,7 +73,7 @@ commands.send = { about = 'say something: to the run that goes on, or as a new o
 commands.run = { about = 'the same as send', run = send, complete = said }
 commands.steer = { about = 'say something to the run that goes on', run = function(words, opts) send(words, opts, 'now') end, complete = said }
 commands.queue = { about = 'say something for after the run', run = function(words, opts) send(words, opts, 'next') end, complete = said }
-commands.unsteer = { about = 'take back what waits', run = function() require('agent_host.prompt').unsteer(current()) end }
+commands.unsteer = { about = 'take back what waits', run = function() prompt.unsteer(current()) end }
 commands.stop = { about = 'stop the run', run = function() current():stop() end }
 
 -- ---- questions

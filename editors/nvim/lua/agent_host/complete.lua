@@ -1,5 +1,5 @@
--- Completion in the prompt: @ for files, / at the beginning for what the host offers. And the files that
--- a prompt names, as context for the run.
+-- Completion in the prompt: @ for files, / at the beginning for what the host offers. Not here: what is
+-- named in the end (mentions.lua).
 local client = require('agent_host.client')
 local session = require('agent_host.session')
 local text = require('agent_host.text')
@@ -117,20 +117,6 @@ function M.words(root, lead, first)
     return {}
   end
   return vim.tbl_map(function(item) return item.word end, items(root, sign, lead:sub(2)))
-end
-
----The files that a prompt names by @, as items of `context`.
-function M.mentioned(root, prompt)
-  local context = {}
-  for name in prompt:gmatch('@([^%s@]+)') do
-    name = name:gsub('[.,;:!?)]+$', '')
-    local path = vim.fs.normalize(root .. '/' .. name)
-    local inside = vim.startswith(path, root:gsub('/$', '') .. '/')
-    if name ~= '' and inside and vim.fn.filereadable(path) == 1 then
-      table.insert(context, { uri = vim.uri_from_fname(path) })
-    end
-  end
-  return context
 end
 
 return M

@@ -26,7 +26,7 @@ function M.send(session, when)
   local prompt = content(session.prompt)
   if vim.trim(prompt) == '' then return end
   session.older, session.draft = nil, nil
-  local context = vim.list_extend(session.context or {}, require('agent_host.complete').mentioned(session.root, prompt))
+  local context = vim.list_extend(session.context or {}, require('agent_host.mentions').mentioned(session.root, prompt))
   session.context = nil
   if vim.fn.pumvisible() == 1 then vim.fn.complete(vim.fn.col('.'), {}) end
   fill(session.prompt, '')
@@ -39,6 +39,14 @@ function M.put_back(session, prompts)
   local written = content(buffer)
   if vim.trim(written) ~= '' then table.insert(prompts, written) end
   fill(buffer, table.concat(prompts, '\n'))
+end
+
+---Write words at the end of what is written, for the person to go on with.
+function M.add(session, words)
+  local buffer = M.buffer(session)
+  local written = content(buffer)
+  local space = (written == '' or written:find('%s$')) and '' or ' '
+  fill(buffer, written .. space .. words .. ' ')
 end
 
 -- ---- history
