@@ -1,4 +1,4 @@
-"""The Neovim plugin in the oldest Neovim that it is for: what the newest one shows, this one shows too."""
+"""The Neovim plugin in the oldest Neovim that it is for: it shows what the newest one shows."""
 
 import re
 import subprocess
@@ -33,7 +33,9 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Seen:
 
 def test_it_is_as_old_as_the_plugin_says() -> None:
     said = subprocess.run([OLD, "--version"], capture_output=True, text=True, check=True).stdout
-    oldest = re.search(r"has\('nvim-(\d+\.\d+)'\) == 0", (PLUGIN / "plugin" / "agent_host.lua").read_text())
+    oldest = re.search(
+        r"has\('nvim-(\d+\.\d+)'\) == 0", (PLUGIN / "plugin" / "agent_host.lua").read_text()
+    )
     assert oldest is not None
     assert said.startswith(f"NVIM v{oldest[1]}.")
 

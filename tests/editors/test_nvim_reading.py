@@ -7,6 +7,8 @@ import pytest
 from tests.editors.conftest import make_job
 from tests.editors.test_nvim_talk import drive
 
+TITLE = "mend a\N{DIVISION SLASH}b 100%"
+
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -15,10 +17,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_buffers_have_names_for_people(seen: dict[str, Any]) -> None:
     assert seen["new"] == ["agent: new session", "prompt: new session"]
-    assert seen["called"] == ["agent: mend a∕b 100%", "prompt: mend a∕b 100%"]
-    assert seen["another of this title"] == "agent: mend a∕b 100% (2)"
+    assert seen["called"] == [f"agent: {TITLE}", f"prompt: {TITLE}"]
+    assert seen["another of this title"] == f"agent: {TITLE} (2)"
     assert seen["left behind"] == []
-    assert seen["status line"] == "agent: mend a∕b 100%"
+    assert seen["status line"] == f"agent: {TITLE}"
 
 
 def test_the_line_above_the_prompt_tells_state_use_and_the_key_that_counts(
@@ -60,8 +62,8 @@ def test_keys_go_from_speaker_to_speaker_and_into_the_prompt(seen: dict[str, Any
     lines = seen["transcript"].split("\n")
     speakers = [number for number, line in enumerate(lines, 1) if line.startswith("▌ ")]
     assert seen["speakers"] == [speakers[1], speakers[0]]
-    assert seen["into the prompt"] == "prompt: mend a∕b 100%"
-    assert seen["nothing"] == ["agent: mend a∕b 100%", 1]
+    assert seen["into the prompt"] == f"prompt: {TITLE}"
+    assert seen["nothing"] == [f"agent: {TITLE}", 1]
 
 
 def test_the_changes_of_a_run_are_places_in_the_quickfix_list(seen: dict[str, Any]) -> None:

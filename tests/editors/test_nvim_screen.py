@@ -25,11 +25,23 @@ def test_a_person_asks_says_why_allows_and_stops_and_sees_it(job: Job, tmp_path:
             editor.wait(lambda: all(each in editor.screen() for each in words), f"{words}")
 
         editor.keys(":1AgentHost send<CR>")
-        sees("agent: new session", "prompt: new session", " idle ", "<CR> sends", "@tidy.py:1")
-        editor.keys("cc<Esc>iTidy @ti")
+        sees("agent: new session", "prompt: new session", " idle ", "<C-s> sends", "@tidy.py:1")
+        editor.keys("<C-u>Tidy @ti")
         sees("@tidy.py")
-        editor.keys("<C-s><Esc>")
-        sees("The agent asks", "1  Deny", "+name = 'agent'", "1-4 chooses", " asking ", "agent: Tidy @ti")
+        editor.keys("<C-s>iMeanwhile")
+        sees("The agent asks", "Meanwhile")
+        assert "▏ edits:" in editor.screen()
+        editor.keys("<Esc>")
+        sees("▏ … 1 line")
+        assert "▏ edits:" not in editor.screen()
+        sees(
+            "The agent asks",
+            "1  Deny",
+            "+name = 'agent'",
+            "1-4 chooses",
+            " asking ",
+            "agent: Tidy @ti",
+        )
         editor.keys("r")
         sees("Denied. Tell the agent why:")
         editor.keys("use tabs<CR>")

@@ -1,4 +1,4 @@
-"""The Neovim plugin in a real Neovim: a person's first hour with it, in one session of the editor."""
+"""The Neovim plugin in a real Neovim: a person's first hour with it, in one session of it."""
 
 import json
 import subprocess

@@ -57,9 +57,12 @@ local function send(words, opts, when)
   local context, mention = selected(opts, target.root)
   if words == '' then
     panel.open(target)
-    if mention then return prompt.add(target, mention) end
-    target.context = context
-    return
+    if not mention then
+      target.context = context
+      return
+    end
+    prompt.add(target, mention)
+    return vim.cmd('startinsert!')
   end
   if not panel.is_open(target) then panel.open(target) end
   vim.list_extend(context, mentions.mentioned(target.root, words))

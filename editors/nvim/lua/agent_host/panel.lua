@@ -30,6 +30,18 @@ end
 
 local PLAIN = { number = false, relativenumber = false, signcolumn = 'no', spell = false, list = false, wrap = true, linebreak = true }
 
+---Neovim leaves folds as they are while somebody types, in whatever window: made anew afterwards.
+local function fold_after_typing()
+  vim.api.nvim_create_autocmd('InsertLeave', {
+    group = vim.api.nvim_create_augroup('agent_host_folds', {}),
+    callback = vim.schedule_wrap(function()
+      for _, window in ipairs(vim.api.nvim_list_wins()) do
+        if vim.w[window].agent_host_part == 'transcript' then vim.wo[window].foldmethod = vim.wo[window].foldmethod end
+      end
+    end),
+  })
+end
+
 local function dress_transcript(window)
   vim.w[window].agent_host_part = 'transcript'
   set(window, PLAIN)
@@ -37,6 +49,7 @@ local function dress_transcript(window)
   if config.get().transcript.fold then
     local expression = "v:lua.require'agent_host.transcript'.fold_level(v:lnum)"
     set(window, { foldmethod = 'expr', foldexpr = expression, foldlevel = 0, foldminlines = 0, fillchars = 'fold: ', foldenable = true, foldtext = "v:lua.require'agent_host.panel'.fold_text()" })
+    fold_after_typing()
   end
 end
 

@@ -30,6 +30,8 @@ function M.send(session, when)
   session.context = nil
   if vim.fn.pumvisible() == 1 then vim.fn.complete(vim.fn.col('.'), {}) end
   fill(session.prompt, '')
+  -- What comes is folded, and a question may take the keyboard, only while nobody types.
+  if vim.api.nvim_get_current_buf() == session.prompt then vim.cmd('stopinsert') end
   session:send(prompt, { when = when, context = context })
 end
 
