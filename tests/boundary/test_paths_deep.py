@@ -42,7 +42,9 @@ for kernel in (True, False):
             try:
                 call()
             except Failure as failure:
-                assert failure.code in ("denied", "not_found", "not_regular"), (path, failure.code)
+                # A file in the middle of a path looks like a link to the walk.
+                codes = ("denied", "not_found", "not_regular", "outside")
+                assert failure.code in codes, (path, failure.code)
             else:
                 raise AssertionError(path)
     found = search.search(roots, query("Linux version", ""), rg, (".env",), Job())

@@ -20,6 +20,7 @@ from agent_host.core.errors import AgentHostError
 from agent_host.core.model import Role, ToolCall
 from agent_host.core.permission import Answer, Option, Question, Rule
 from agent_host.core.ports import Actions, Editor
+from agent_host.core.records import SessionStore
 from agent_host.permissions import commands, engine
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.subject import Policy, Subject, command_subject
@@ -165,6 +166,12 @@ CALLS = (WRITE, COMMAND, DELETE)
 BEFORE: dict[type, frozenset[str]] = {
     Editor: frozenset({"can_ask", "document", "previews", "ask", "send", "begin_progress"}),
     Actions: frozenset({"inspect"}),
+    SessionStore: frozenset(
+        {
+            *("is_stored", "open_session", "update_session", "start_run", "append", "flush"),
+            *("ask", "settle", "record_edit"),
+        }
+    ),
 }
 """A fault here comes before anything was decided: none of the calls may be carried out."""
 
@@ -172,7 +179,7 @@ NOT_ON_THE_WAY = {
     (f"Editor.{name}", call)
     for name in ("document", "previews")
     for call in ("terminal_run", "fs_delete")
-}
+} | {("SessionStore.record_edit", "terminal_run")}
 """What is not looked at for such a call."""
 
 BEHIND: dict[type, frozenset[str]] = {
@@ -188,15 +195,24 @@ BEHIND: dict[type, frozenset[str]] = {
             *("run", "set_roots", "close"),
         }
     ),
+    SessionStore: frozenset(
+        {
+            *("remember", "grant", "update_edit", "end_run", "release", "contents", "edits"),
+            # Of what was before, and of what others do with it.
+            *("opened", "session", "sessions", "run", "runs", "load", "place", "history"),
+            *("questions", "grants", "rename", "delete", "fork", "export", "import_session"),
+            *("acquire", "renew", "watch", "close"),
+        }
+    ),
 }
-"""Acting itself, or telling: reached only by what was allowed."""
+"""Acting itself, or telling: reached only by what was allowed, or by no call at all."""
 
 
 def members(port: type) -> set[str]:
     return {name for name in vars(port) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("port", [Editor, Actions])
+@pytest.mark.parametrize("port", [Editor, Actions, SessionStore])
 def test_every_member_of_a_port_is_in_one_of_the_tables(port: type) -> None:
     assert issubclass(port, Protocol)  # type: ignore[arg-type]
     assert BEFORE[port] | BEHIND[port] == members(port)
@@ -223,6 +239,20 @@ class CannotShow(FakeEditor):
         self.open("/w/a.txt", "old\n")
 
 
+NOT_BEGUN = frozenset(
+    {
+        *("Editor.send", "Editor.begin_progress"),
+        *(
+            f"SessionStore.{name}"
+            for name in (
+                *("is_stored", "open_session", "update_session"),
+                *("start_run", "append", "flush"),
+            )
+        ),
+    }
+)
+"""What can't be told, or kept, is not begun at all: the run itself fails."""
+
 PROPERTIES = {"Editor.can_ask": CannotSay, "Editor.previews": CannotShow}
 
 
@@ -238,9 +268,8 @@ async def nothing_done(host: Stage, call: ToolCall) -> str:
 
 
 def points() -> Iterator[str]:
-    yield from (f"Editor.{name}" for name in sorted(BEFORE[Editor]))
-    yield from (f"Actions.{name}" for name in sorted(BEFORE[Actions]))
-    yield from ("store.ask", "store.settle", "store.flush")
+    for port, names in BEFORE.items():
+        yield from (f"{port.__name__}.{name}" for name in sorted(names))
     yield from ("grants.view", "trust.trusted", "rules", "policy")
 
 
@@ -254,11 +283,10 @@ def break_at(host: Stage, point: str) -> None:
         case "trust":
             host.trusted = False
             setattr(host.trust, name, breaks)
-        case "store" if name == "flush":
-            host.store.flush = breaks  # type: ignore[method-assign]
-            host.editor.choose = never  # the question must not even be put
         case _:
-            owners = {"Editor": host.editor, "Actions": host.actions}
+            if point == "SessionStore.flush":
+                host.editor.choose = never  # the question must not even be put
+            owners = {"Editor": host.editor, "Actions": host.actions, "SessionStore": host.store}
             setattr(owners.get(owner) or getattr(host, owner), name, breaks)
 
 
@@ -275,8 +303,7 @@ async def test_a_fault_before_the_decision_lets_nothing_through(
     tmp_path: Path, point: str, call: ToolCall
 ) -> None:
     editor = PROPERTIES.get(point, FakeEditor)()
-    if point in ("Editor.send", "Editor.begin_progress", "store.flush"):
-        # What can't be told is not begun at all.
+    if point in NOT_BEGUN:
         async with asyncio.TaskGroup() as tasks:
             host = Stage(tasks, tmp_path, editor=editor)
             break_at(host, point)
