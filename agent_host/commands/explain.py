@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = (
         "Nothing is done, nobody is asked and no MCP server is started (so what was allowed for "
-        "longer of its tools is left out). Ends with 0 whatever the decision is."
+        "longer of its tools is told as of then). Ends with 0 whatever the decision is."
     )
 
 

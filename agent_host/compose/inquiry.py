@@ -1,6 +1,8 @@
 """What would hold in a folder, asked from the command line: no editor, and no pygls to import."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent_host.app.servers import ServerList
@@ -9,6 +11,8 @@ from agent_host.core.actions import CallExternal, SingleAction
 from agent_host.core.errors import InvalidRequest
 from agent_host.core.guidance import Guidance
 from agent_host.lsp.host import Folder
+from agent_host.permissions import engine
+from agent_host.permissions.subject import Grant
 from agent_host.session.judge import Judge, Judged
 
 
@@ -34,7 +38,20 @@ async def explained(action: SingleAction, role: str | None, folder: Path) -> Jud
             roots=lambda: base.workspace.roots,
             policy=base.workspace.policy,
         )
-        return await judge.judge(action, chosen, "")
+        judged = await judge.judge(action, chosen, "")
+        grants = base.grants.view("", base.workspace.roots).grants
+        return _as_remembered(judged, grants) if isinstance(action, CallExternal) else judged
+
+
+def _as_remembered(judged: Judged, grants: Sequence[Grant]) -> Judged:
+    """What holds if a tool is still what it was when it was allowed: its server is not asked."""
+    for grant in grants:
+        subject = replace(judged.subject, content=grant.key.content)
+        decision = engine.judge(subject, judged.policy)
+        if decision.source == "grant":
+            reason = f"{decision.reason}, as long as its server says the same of it as then"
+            return replace(judged, decision=replace(decision, reason=reason))
+    return judged
 
 
 def _check_server(name: str, servers: ServerList) -> None:

@@ -4,10 +4,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+
+from agent_host.permissions.grants import GrantBook
+from agent_host.permissions.subject import GrantKey
+from agent_host.roles import packaged_roles
 
 pytestmark = pytest.mark.timeout(300)  # many commands one after the other
 
@@ -59,6 +65,24 @@ def test_decisions_are_explained_by_trust_rule_and_table(shell: Shell) -> None:
     shell("trust", "--forget", ".")
     assert "No folder is trusted" in shell("trust")
     shell("trust", "--forget", ".", code=1)
+
+
+def test_what_was_allowed_of_a_servers_tool_is_told(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "state" / "config"
+    config.mkdir(parents=True)
+    settings = "trust: always\nmcpServers: {docs: {command: [docs]}}\n"
+    (config / "config.yaml").write_text(settings)
+    assert "Asked" in shell("explain", "mcp:docs/find")
+    role = (packaged_roles() / "coder.md").read_bytes()
+    key = GrantKey("mcp:docs/find", "docs/find", sha256(role).hexdigest(), content="as it was")
+    book = GrantBook(tmp_path / "state" / "state", time.time, lambda: "g1")
+    book.add(key, "workspace", session_id="s", root=str(shell.folder), role="coder")
+    told = shell("explain", "mcp:docs/find")
+    assert "Allowed" in told
+    assert "as long as its server says the same" in told
+    assert "Asked" in shell("explain", "mcp:docs/delete")
+    (config / "config.yaml").write_text(f"{settings}rules: [deny mcp:docs]\n")
+    assert "Denied" in shell("explain", "mcp:docs/find")
 
 
 def test_a_rule_of_the_user_is_named_with_file_and_line(shell: Shell, tmp_path: Path) -> None:
