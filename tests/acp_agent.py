@@ -34,6 +34,7 @@ class Agent:
     def __init__(self) -> None:
         self.client: Any = None
         self.cancelled = asyncio.Event()
+        self.loaded = False
 
     def on_connect(self, conn: Any) -> None:
         self.client = conn
@@ -73,6 +74,8 @@ class Agent:
         if BEHAVIOUR == "lost":
             raise acp.RequestError.resource_not_found(session_id)
         self.cwd = cwd
+        self.loaded = True
+        self.own = session_id
         await self.say("what was said before")
         if BEHAVIOUR == "replays_late":
             told = self.command("c1", "true", asks=False)
@@ -110,7 +113,7 @@ class Agent:
     async def update(self, update: Any) -> None:
         await self.client.session_update(session_id="1", update=update)
 
-    async def ask(self, call_id: str, **fields: Any) -> bool:
+    async def ask(self, call_id: str, *, session: str = "1", **fields: Any) -> bool:
         options = [
             schema.PermissionOption(option_id="always", name="Always", kind="allow_always"),
             schema.PermissionOption(option_id="once", name="Once", kind="allow_once"),
@@ -118,7 +121,7 @@ class Agent:
         ]
         call = schema.ToolCallUpdate(tool_call_id=call_id, **fields)
         answer = await self.client.request_permission(
-            session_id="1", tool_call=call, options=options
+            session_id=session, tool_call=call, options=options
         )
         if answer.outcome.outcome != "selected":
             return False
@@ -331,6 +334,73 @@ class Agent:
 
     # ---- bad habits of programs
 
+    async def do_ends_after_nothing(self) -> None:
+        os._exit(0)
+
+    async def do_ends_after_half_call(self) -> None:
+        await self.update(helpers.start_tool_call("h", "Run it", kind="execute"))
+        os._exit(0)
+
+    async def do_ends_after_tool(self) -> None:
+        await self.update(helpers.start_tool_call("toolu_1", "Read it", kind="read"))
+        await self.client.read_text_file(session_id="1", path=str(Path(self.cwd, "a.txt")))
+        await self.update(helpers.update_tool_call("toolu_1", status="completed"))
+        os._exit(0)
+
+    async def do_is_cut_short(self) -> str:
+        await self.say("That was")
+        return "max_tokens"
+
+    async def do_echoes_keys(self) -> None:
+        print(os.environ["THE_KEY"], "sk-ant-secretsecret", file=sys.stderr, flush=True)
+        os.write(1, b"sk-ant-secretsecret\n")
+        raise acp.RequestError(-32603, "broken: sk-ant-secretsecret")
+
+    async def do_tells_session(self) -> None:
+        update = helpers.update_agent_message_text(json.dumps(self.own))
+        await self.client.session_update(session_id=self.own, update=update)
+
+    async def do_login_expires(self) -> None:
+        raise acp.RequestError.auth_required()
+
+    async def do_history_is_refused(self) -> None:
+        late = "late" in str(self.words)
+        if self.loaded or late:
+            if late:
+                await self.do_reads()
+            said = "400 messages.1.content.0: Invalid `signature` in `thinking` block"
+            raise acp.RequestError(-32603, said)
+        await self.say(json.dumps(self.words))
+
+    async def do_asks_nested(self) -> None:
+        """An agent that it has called itself, in a session of its own, wants to run something."""
+        line = "echo made > made.txt"
+        given = {"command": line}
+        start = helpers.start_tool_call("n1", "Run it", kind="execute", raw_input=given)
+        await self.client.session_update(session_id="child", update=start)
+        await self.client.session_update(
+            session_id="child", update=helpers.update_agent_message_text("not the answer")
+        )
+        if await self.ask("n1", session="child", title="Run it", kind="execute", raw_input=given):
+            subprocess.run(line, shell=True, check=True, cwd=self.cwd)
+            done = helpers.update_tool_call("n1", status="completed")
+            await self.client.session_update(session_id="child", update=done)
+
+    async def do_acts_nested(self) -> None:
+        done = helpers.start_tool_call("n1", "Run it", kind="execute", status="completed")
+        await self.client.session_update(session_id="child", update=done)
+        await self.cancelled.wait()
+
+    async def do_grandchild(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.fork() == 0:
+            os.setsid()
+            Path(self.cwd, f"pid-{os.getpid()}").touch()
+            time.sleep(600)
+        Path(self.cwd, f"pid-{os.getpid()}").touch()
+        await self.say("working")
+        time.sleep(600)
+
     async def do_ends_without_a_result(self) -> None:
         await self.say("That was it.")
         os._exit(0)
@@ -383,6 +453,9 @@ if __name__ == "__main__":
     if BEHAVIOUR == "silent":
         print("waiting for nothing", file=sys.stderr, flush=True)
         time.sleep(600)
+    if BEHAVIOUR == "prints_usage":
+        print("Usage: acp_agent.py [options]  (this one only knows --help)")
+        sys.exit(0)
     if BEHAVIOUR == "usage":
         sys.exit("usage: acp_agent.py BEHAVIOUR")
     asyncio.run(acp.run_agent(Agent()))

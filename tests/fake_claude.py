@@ -44,14 +44,15 @@ def answer(text: str) -> None:
     stream({"type": "message_stop"})
 
 
-def wish(name: str, call_id: str, **arguments: object) -> None:
+def wish(name: str, call_id: str, parent: str | None = None, **arguments: object) -> None:
     block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
-    say("assistant", message={"id": "m", "model": "x", "content": [block]})
+    message = {"id": "m", "model": "x", "content": [block]}
+    say("assistant", message=message, parent_tool_use_id=parent)
 
 
-def did(call_id: str, text: str, *, error: bool = False) -> None:
+def did(call_id: str, text: str, *, error: bool = False, parent: str | None = None) -> None:
     block = {"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": error}
-    say("user", message={"role": "user", "content": [block]})
+    say("user", message={"role": "user", "content": [block]}, parent_tool_use_id=parent)
 
 
 def may(name: str, call_id: str, **arguments: object) -> bool:
@@ -128,6 +129,9 @@ def main() -> None:
     if BEHAVIOUR == "usage":
         print("Usage: claude [options]\n\nerror: unknown option '--tools'", file=sys.stderr)
         sys.exit(2)
+    if BEHAVIOUR == "prints_usage":
+        print("Usage: claude [options]  (this one only knows --help)")
+        sys.exit(0)
     if BEHAVIOUR == "lost" and "resume" in FLAGS:
         print("No conversation found with session ID: x", file=sys.stderr, flush=True)
         finish(subtype="error_during_execution", is_error=True)
@@ -144,9 +148,12 @@ def main() -> None:
         begin(permissionMode="bypassPermissions")
     if BEHAVIOUR == "no_server":
         begin(mcp_servers=[{"name": "agent-host", "status": "failed"}])
-    begin()
+    if BEHAVIOUR == "begins_early":
+        begin(mcp_servers=[{"name": "agent-host", "status": "pending"}])
+    else:
+        begin()
     play(prompt)
-    if BEHAVIOUR not in ("overloaded", "turns", "money", "refuses"):
+    if BEHAVIOUR not in ("overloaded", "turns", "money", "refuses", "is_cut_short"):
         finish()
     # As the real one: it ends once its input is closed.
     assert sys.stdin.readline() == "", "nothing was to come any more"
@@ -161,7 +168,7 @@ def play(prompt: list) -> None:
             system = Path(file).read_text()
             told = {"env": dict(os.environ), "argv": ARGUMENTS, "prompt": prompt, "system": system}
             answer(json.dumps({**told, "cwd": str(Path.cwd()), "tty": sys.stdout.isatty()}))
-        case "calls":
+        case "calls" | "begins_early":
             answer("It says: " + call_ours("fs_read", "toolu_1", path="a.txt"))
         case "calls_external":
             answer("It says: " + call_ours("test__go", "toolu_1", where="home"))
@@ -249,6 +256,43 @@ def play(prompt: list) -> None:
         case "ends_without_a_result":
             answer("That was it.")
             sys.exit(0)
+        case "ends_after_nothing":
+            sys.exit(0)
+        case "ends_after_half_call":
+            stream({"type": "message_start", "message": {"id": "m", "usage": {}}})
+            block = {"type": "tool_use", "id": "toolu_1", "name": "mcp__agent-host__fs_read"}
+            stream({"type": "content_block_start", "index": 0, "content_block": block})
+            delta = {"type": "input_json_delta", "partial_json": '{"path": "a.'}
+            stream({"type": "content_block_delta", "index": 0, "delta": delta})
+            sys.exit(0)
+        case "ends_after_tool":
+            call_ours("fs_read", "toolu_1", path="a.txt")
+            sys.exit(0)
+        case "is_cut_short":
+            answer("That was")
+            finish("That was", stop_reason="max_tokens")
+        case "echoes_keys":
+            print(os.environ["THE_KEY"], "sk-ant-secretsecret", file=sys.stderr)
+            print("sk-ant-secretsecret", flush=True)
+            finish("broken: sk-ant-secretsecret", is_error=True)
+            sys.exit(1)
+        case "history_is_refused":
+            # What the vendor says to thinking that is not as it was signed.
+            said = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
+            if "resume" in FLAGS or "late" in json.dumps(prompt):
+                if "late" in json.dumps(prompt):
+                    call_ours("fs_read", "toolu_1", path="a.txt")
+                finish(said, is_error=True, api_error_status=400)
+                sys.exit(1)
+            answer(json.dumps(prompt))
+        case "asks_nested":
+            # An agent that it has called itself wants to run something.
+            wish("Bash", "n1", parent="t1", command="echo made > made.txt")
+            if may("Bash", "n1", command="echo made > made.txt"):
+                subprocess.run("echo made > made.txt", shell=True, check=True)
+                did("n1", "done", parent="t1")
+            else:
+                did("n1", "denied", error=True, parent="t1")
         case "finishes_twice":
             answer("One.")
             finish("The first.")

@@ -6,6 +6,8 @@ An allow-list, minus everything that looks like a secret or would make a program
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from agent_host.core.secret_names import is_secret_name
+
 _PASSED = (
     "PATH",
     "HOME",
@@ -30,7 +32,6 @@ _PASSED = (
     "PYENV_ROOT",
     "SYSTEMROOT",
 )
-_SECRET = ("*KEY*", "*TOKEN*", "*SECRET*", "*PASSW*", "*CREDENTIAL*", "*AUTH*")
 _STEERING = ("LD_*", "DYLD_*", "PYTHON*", "NODE_OPTIONS", "BASH_ENV", "ENV", "GIT_*")
 
 _FOR_COMMANDS = {
@@ -55,7 +56,8 @@ def scrubbed(environment: Mapping[str, str], also: Sequence[str] = ()) -> dict[s
     kept = {
         name: value
         for name, value in environment.items()
-        if name in also or (_matches(name, _PASSED) and not _matches(name, _SECRET + _STEERING))
+        if name in also
+        or (_matches(name, _PASSED) and not is_secret_name(name) and not _matches(name, _STEERING))
     }
     if "PATH" in kept:
         folders = [each for each in kept["PATH"].split(":") if each.startswith("/")]

@@ -38,9 +38,11 @@ from agent_host.runtimes.conversation import (
     encode,
     interruptions,
 )
+from agent_host.runtimes.masking import masked
 from agent_host.runtimes.mcp_tools import of_servers
-from agent_host.runtimes.program_trouble import silent
+from agent_host.runtimes.program_trouble import printed, silent
 from agent_host.runtimes.resume import Past, session_item
+from agent_host.runtimes.trouble import refuses_hidden
 
 _SPEAKS = ("agent_message_chunk", "agent_thought_chunk", "tool_call")
 """The updates that come from the agent's model."""
@@ -80,6 +82,8 @@ class Talk:
         self._items: list[Item] = []
         self._ended = asyncio.Event()
         self._live = False
+        self._served = False
+        self._printed = ""
         self._heard_result = True
 
     async def hold(self) -> None:
@@ -143,7 +147,7 @@ class Talk:
         except Unfit as unfit:
             self.trouble = unfit.error
         except ChildGone as error:
-            self.remark = str(error)
+            self.remark = printed(self._printed) if self._printed else str(error)
         except RpcError as error:
             self._refused(error)
 
@@ -178,8 +182,12 @@ class Talk:
     def _refused(self, error: RpcError) -> None:
         if error.code == AUTH_REQUIRED:
             self.trouble = not_logged_in(self._terms.name, [])
-        else:
-            self._failed(error.message, status=error.code if 400 <= error.code < 600 else None)
+            return
+        if refuses_hidden(error.message):
+            # Told anew it may go on, unless it has done something in this run already.
+            did = self._served or bool(self._items or self.answer)
+            self.lost = self._past.session is not None and not did
+        self._failed(error.message, status=error.code if 400 <= error.code < 600 else None)
 
     def _failed(self, said: str, *, status: int | None = None, login: bool = False) -> None:
         self.stop_reason = stop_told(said)
@@ -189,7 +197,10 @@ class Talk:
     # ---- what it tells
 
     def _strange(self, line: str) -> None:
+        line = masked(line)
         self._sink.log(self._terms.name, f"not understood: {line}")
+        if self.session is None:
+            self._printed = self._printed or line
 
     def _hear(self, method: str, params: JsonObject) -> None:
         update = as_object(params.get("update"))
@@ -197,8 +208,12 @@ class Talk:
             self.spending.measure(update, live=self._live)
             if self._live:
                 self._tell_usage()
-        elif method == "session/update" and self._live and params.get("sessionId") == self.session:
-            self._follow(update)  # else it is of an earlier conversation that is being loaded
+        elif method != "session/update" or not self._live:
+            pass  # it is of an earlier conversation that is being loaded
+        elif params.get("sessionId") == self.session:
+            self._follow(update)
+        elif update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
+            self._calls.follow(_of_nested(params, update))
 
     def _follow(self, update: JsonObject) -> None:
         kind = update.get("sessionUpdate")
@@ -263,7 +278,7 @@ class Talk:
             return terminals.output(params)
 
         return {
-            PERMISSION: self._calls.permit,
+            PERMISSION: self._permit,
             "fs/read_text_file": self._read,
             "fs/write_text_file": self._write,
             "terminal/create": create,
@@ -277,9 +292,17 @@ class Talk:
         way = self._methods.get(method)
         if way is None:
             raise RpcError(NO_METHOD, f"agent-host does not serve {method}.")
-        if self.session is None or params.get("sessionId") != self.session:
-            raise RpcError(INVALID_PARAMS, "This is not the session.")
+        if not self._live:
+            raise RpcError(INVALID_PARAMS, "There is no session yet.")
+        self._served = True
         return await way(params)
+
+    async def _permit(self, params: JsonObject) -> JsonObject:
+        if params.get("sessionId") != self.session:
+            # An agent that it has called itself asks: it is as much ours to answer.
+            call = as_object(params.get("toolCall"))
+            params = {**params, "toolCall": _of_nested(params, call)}
+        return await self._calls.permit(params)
 
     async def _read(self, params: JsonObject) -> JsonObject:
         given: dict[str, object] = {"path": params.get("path")}
@@ -329,6 +352,11 @@ class Talk:
         self.answer = said  # it is the run's answer
         if missing := [encode(item) for item in interruptions(self._items)]:
             self._sink.remember(missing)
+
+
+def _of_nested(params: JsonObject, call: JsonObject) -> JsonObject:
+    """What a session within its own tells of a call, by an id that no other session uses."""
+    return {**call, "toolCallId": f"{params.get('sessionId')}/{call.get('toolCallId')}"}
 
 
 def _entry(told: JsonObject) -> PlanEntry:

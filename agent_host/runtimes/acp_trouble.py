@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agent_host.core.errors import AuthFailed, RuntimeFailed
 from agent_host.core.model import JsonObject
 from agent_host.core.ports import RuntimeResult
-from agent_host.runtimes.program_trouble import clean
+from agent_host.runtimes.program_trouble import clean, cut_short
 
 AUTH_REQUIRED = -32000
 MAX_BUDGET = "max_budget"
@@ -26,8 +26,7 @@ def outcome_of(name: str, reason: str, answer: str, *, denied: bool) -> RuntimeR
         case _ if reason == MAX_BUDGET:
             return RuntimeResult("limit", answer, limit="maxCostUsd", reason="it spent its money")
         case "max_tokens":
-            told = f"{name} came to the end of its tokens: ask it to go on, or for less at once."
-            return RuntimeResult("failed", answer, error=RuntimeFailed(told))
+            return RuntimeResult("failed", answer, error=cut_short(name))
         case _:
             told = f"{name} ended its turn early ({clean(reason)}): run it again."
             return RuntimeResult("failed", answer, error=RuntimeFailed(told))

@@ -37,12 +37,26 @@ from agent_host.runtimes.claude_events import (
 )
 from agent_host.runtimes.claude_steering import Steering
 from agent_host.runtimes.claude_tools import NATIVE, wish
-from agent_host.runtimes.claude_trouble import failure, is_lost_session, not_logged_in, ungated
+from agent_host.runtimes.claude_trouble import (
+    failure,
+    is_lost_session,
+    is_refused_history,
+    not_logged_in,
+    ungated,
+)
 from agent_host.runtimes.claude_wire import OUR_PREFIX
-from agent_host.runtimes.conversation import AgentSaid, Called, Item, encode, interruptions
+from agent_host.runtimes.conversation import (
+    AgentSaid,
+    Called,
+    Item,
+    UserSaid,
+    encode,
+    interruptions,
+)
 from agent_host.runtimes.conversation import Returned as ReturnedItem
+from agent_host.runtimes.masking import masked
 from agent_host.runtimes.mcp_tools import SERVER_NAME
-from agent_host.runtimes.program_trouble import silent
+from agent_host.runtimes.program_trouble import printed, silent
 from agent_host.runtimes.resume import Past, session_item
 
 QUIET_SECONDS = 0.2
@@ -101,13 +115,22 @@ class Talk:
         self._behind: set[str] = set()
         self._items: list[Item] = []
         self._part = ""
+        self._printed = ""
         self._over = False
 
     @property
     def lost(self) -> bool:
         """Whether the CLI no longer has the session that it was to go on with."""
         stderr = self._child.stderr_tail
-        return self._past.session is not None and is_lost_session(self.finished, stderr)
+        if self._past.session is None:
+            return False
+        return is_lost_session(self.finished, stderr) or self._is_refused_history
+
+    @property
+    def _is_refused_history(self) -> bool:
+        """Whether the vendor does not take back what the CLI has kept, before anything was done."""
+        done = any(not isinstance(item, UserSaid) for item in self._items)
+        return self.finished is not None and not done and is_refused_history(self.finished)
 
     @property
     def spent(self) -> float | None:
@@ -125,6 +148,8 @@ class Talk:
                 self.remark = "it sent a line that is too long"
             finally:
                 self._over = True
+                if self.session is None and self._printed:
+                    self.remark = printed(self._printed)
                 for task in self._asking.values():
                     task.cancel()
                 self._keep_what_is_unfinished()
@@ -169,7 +194,9 @@ class Talk:
         try:
             return self._reader.read(line)
         except ValueError:
-            self._sink.log(NAME, f"not understood: {line[:2000].decode('utf-8', 'replace')}")
+            said = masked(line[:2000].decode("utf-8", "replace"))
+            self._sink.log(NAME, f"not understood: {said}")
+            self._printed = self._printed or said
             return ()
 
     async def _take(self, event: Event, tasks: asyncio.TaskGroup, limit: asyncio.Timeout) -> None:
@@ -270,7 +297,11 @@ class Talk:
         if event.permission_mode not in ("default", ""):
             return ungated(f"is in the permission mode {event.permission_mode}")
         server = event.servers.get(SERVER_NAME, "missing")
-        if not self._terms.native and self._request.tools and server != "connected":
+        if self._terms.native or not self._request.tools:
+            return None
+        if server == "pending":
+            self._sink.log(NAME, "It begins before it has reached the host's tools.")
+        elif server != "connected":
             return failure(f"its connection to the host's tools is {server}", None)
         return None
 

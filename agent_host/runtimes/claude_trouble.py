@@ -5,7 +5,8 @@ import re
 from agent_host.core.errors import AgentHostError, AuthFailed, RuntimeFailed
 from agent_host.core.ports import RuntimeResult
 from agent_host.runtimes.claude_events import Finished
-from agent_host.runtimes.program_trouble import clean, reported
+from agent_host.runtimes.program_trouble import clean, cut_short, reported
+from agent_host.runtimes.trouble import refuses_hidden
 
 _LOST = re.compile(r"no conversation found", re.IGNORECASE)
 
@@ -22,6 +23,8 @@ def outcome_of(finished: Finished) -> RuntimeResult:
         case "success" if not finished.is_error:
             if finished.stop_reason == "refusal":
                 return RuntimeResult("refused", finished.text, reason="The model refused.")
+            if finished.stop_reason == "max_tokens":
+                return RuntimeResult("failed", finished.text, error=cut_short("claude"))
             return RuntimeResult("completed", finished.text)
         case _:
             return RuntimeResult("failed", "", error=failure(said, finished.status))
@@ -31,6 +34,12 @@ def is_lost_session(finished: Finished | None, stderr: str) -> bool:
     """Whether the CLI no longer has the session that it was to go on with."""
     errors = finished.errors if finished is not None else ()
     return bool(_LOST.search(" ".join((*errors, stderr))))
+
+
+def is_refused_history(finished: Finished) -> bool:
+    """Whether the vendor does not take back what it had signed, as the CLI has kept it."""
+    said = " ".join([*finished.errors, finished.text])
+    return finished.is_error and finished.status in (400, None) and refuses_hidden(said)
 
 
 def not_logged_in(said: str) -> AuthFailed:

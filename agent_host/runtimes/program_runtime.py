@@ -13,9 +13,11 @@ from typing import Protocol
 from agent_host.core.errors import AgentHostError, RuntimeFailed
 from agent_host.core.model import RuntimeOptions
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, RuntimeStatus, ToolGate
+from agent_host.core.secret_names import is_secret_name
 from agent_host.process import ChildExit, ChildProcess
 from agent_host.runtimes import Environment
 from agent_host.runtimes.conversation import encode, user_said
+from agent_host.runtimes.masking import masked
 from agent_host.runtimes.programs import not_started
 from agent_host.runtimes.resume import Past, end_item, past_of, told
 from agent_host.runtimes.statuses import Statuses
@@ -101,6 +103,16 @@ class ProgramRuntime(ABC):
         if request.limits.max_turns == 0:
             return RuntimeResult("limit", "", limit="maxTurns", reason="no turn is left")
         self._check(request)
+        result = await self._answered(request, sink, gate)
+        if result.error is not None:
+            options = self._options()
+            given = {**self._environment(options.inherit), **options.env}
+            result.error.message = masked(result.error.message, _keys(given))
+        return result
+
+    async def _answered(
+        self, request: RuntimeRequest, sink: RunSink, gate: ToolGate
+    ) -> RuntimeResult:
         past = past_of(request.history, self._name, request.session_id)
         sink.remember([encode(user_said(request.prompt))])
         result = await self._once(request, sink, gate, past)
@@ -121,12 +133,13 @@ class ProgramRuntime(ABC):
         program: Sequence[str],
     ) -> ChildProcess:
         """Its process. Raises RuntimeFailed."""
+        keys = _keys(env)
         try:
             return await ChildProcess.start(
                 tuple(program),
                 env=env,
                 cwd=request.cwd,
-                on_stderr=lambda line: sink.log(self._name, line),
+                on_stderr=lambda line: sink.log(self._name, masked(line, keys)),
                 guarded=True,
                 pty=options.pty,
             )
@@ -149,3 +162,8 @@ class ProgramRuntime(ABC):
                 sink.exited(ended.code, ended.signal)
                 sink.remember([end_item(self._name, talk.spent)])
         return ended
+
+
+def _keys(env: Mapping[str, str]) -> list[str]:
+    """What the program was given and nobody else is to see."""
+    return [value for name, value in env.items() if is_secret_name(name)]

@@ -12,15 +12,17 @@ from agent_host.core.errors import (
     RuntimeFailed,
 )
 from agent_host.process import ChildExit
+from agent_host.runtimes.masking import masked
+from agent_host.runtimes.trouble import refuses_hidden
 
 _LOGIN = re.compile(
     r"not logged in|/login|invalid api key|invalid x-api-key|authenticat|oauth token|"
     r"credit balance|api[ _]key|unauthori[sz]ed",
     re.IGNORECASE,
 )
-_SECRET = re.compile(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}")
 _FOREIGN = "Exec format error"
 _MOST = 1000
+_FEW = 200
 
 
 def silent(name: str, seconds: float, stderr: str) -> RuntimeFailed:
@@ -46,6 +48,11 @@ def reported(
     `refused` makes the error for a login or key that does not work.
     """
     quoted = f" ({clean(said)})" if said else ""
+    if refuses_hidden(said):
+        return RuntimeFailed(
+            f"The vendor of {name} does not take back the conversation as {name} has kept "
+            f"it{quoted}: start a new session, or go on in this one with another runtime."
+        )
     if status in (401, 403) or (status in (None, 400) and _LOGIN.search(said)):
         return refused(said)
     match status:
@@ -59,9 +66,21 @@ def reported(
             return RuntimeFailed(f"{name} failed{quoted or ' without a reason'}: try again.")
 
 
+def cut_short(name: str) -> RuntimeFailed:
+    """Its answer has no end."""
+    return RuntimeFailed(
+        f"{name} came to the end of its tokens: ask it to go on, or for less at once."
+    )
+
+
+def printed(line: str) -> str:
+    """A line of its output that is no message, as a remark for `gone`."""
+    return f"it printed: {line[:_FEW]}"
+
+
 def clean(text: str) -> str:
     """A text of others in one short line, without anything that looks like a key."""
-    line = _SECRET.sub("***", " ".join(text.split()).rstrip("."))
+    line = masked(" ".join(text.split()).rstrip("."))
     return line if len(line) <= _MOST else line[:_MOST] + "..."
 
 

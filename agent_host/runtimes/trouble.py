@@ -24,6 +24,7 @@ from agent_host.core.errors import (
     RuntimeFailed,
 )
 from agent_host.runtimes import ProviderConfig
+from agent_host.runtimes.masking import masked
 from agent_host.runtimes.provider import Trouble
 
 _TOO_LONG = re.compile(
@@ -198,9 +199,7 @@ def trouble_of_page(vendor: Vendor, config: ProviderConfig, page: str) -> Troubl
 
 def without_key(text: str, config: ProviderConfig) -> str:
     """Words of a vendor without the key, or what looks like one, should the vendor repeat it."""
-    if config.key:
-        text = text.replace(config.key, "***")
-    return re.sub(r"\b(sk|AIza)[-_A-Za-z0-9*]{8,}", "***", text)
+    return masked(text, (config.key,) if config.key else ())
 
 
 def is_page(said: str) -> bool:

@@ -2,18 +2,14 @@
 
 import asyncio
 import json
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from agent_host.core.errors import AgentHostError, ModelNotFound, RuntimeMissing
 from agent_host.core.model import Limits, Usage
-from tests.boundary.action_support import processes, until
 from tests.boundary.claude_support import (
-    FAKE,
     SESSION,
     Gate,
     Sink,
@@ -189,7 +185,7 @@ async def test_one_that_takes_nothing_ends_all_the_same(tmp_path: Path) -> None:
         ("too_long_line", "runtime_failed", "a line that is too long"),
         ("refused_key", "auth_failed", "run `claude` once in a terminal"),
         ("logged_out", "auth_failed", "Not logged in.*ANTHROPIC_API_KEY"),
-        ("overloaded", "overloaded", r"Anthropic is overloaded \(API Error: 529 \*\*\*\)"),
+        ("overloaded", "overloaded", r"claude's model is overloaded \(API Error: 529 \*\*\*\)"),
     ],
 )
 async def test_a_failure_says_what_to_do(
@@ -256,8 +252,6 @@ async def stopped(behaviour: str, cwd: Path, gate: Gate, **more: object) -> Sink
         await asyncio.wait(began, return_when="FIRST_COMPLETED")
         for each in began:
             each.cancel()
-        if behaviour == "grandchild":
-            await until(lambda: len(list(cwd.glob("pid-*"))) == 2)
         work.cancel()
     assert work.cancelled()
     return sink
@@ -276,30 +270,6 @@ async def test_stop_in_a_call(tmp_path: Path) -> None:
     assert gate.inside == 0
     (kept,) = [item for item in sink.memory if item["type"] == "function_call_output"]
     assert kept["status"] == "incomplete"
-
-
-async def test_stop_takes_the_whole_tree_though_it_ignores_the_signal(tmp_path: Path) -> None:
-    sink = await stopped("grandchild", tmp_path, Gate(), end_seconds=0.5)
-    assert sink.exits == [(None, "SIGKILL")]
-    pids = {int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")}
-    assert not pids & processes(lambda _: True)
-
-
-async def test_a_cli_dies_with_the_host(tmp_path: Path) -> None:
-    """The host is killed, so that nothing in it can clean up."""
-    code = f"""
-import asyncio, sys
-from pathlib import Path
-from tests.boundary.claude_support import fake, run
-asyncio.run(run(fake("grandchild"), Path({str(tmp_path)!r})))
-"""
-    folder = FAKE.parents[1]
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, cwd=folder)
-    await until(lambda: len(list(tmp_path.glob("pid-*"))) == 2)
-    os.kill(process.pid, 9)
-    await process.wait()
-    pids = {int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")}
-    await until(lambda: not pids & processes(lambda _: True))
 
 
 # ---- going on
