@@ -34,6 +34,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const tree = new SessionTree(host, sessions);
   const questions = new Questions(sessions, view);
   const running = host;
+  /** The host is told what is another now, and asked what counts by it. */
+  const told = async (): Promise<void> => {
+    sessions.touch();
+    if (await running.settingsChanged()) await facts.refresh();
+  };
   context.subscriptions.push(
     log, sessions, diffs, facts, view, tree, questions, new Status(host, sessions),
     ...commands.register(view, tree, questions),
@@ -41,10 +46,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     facts.onDidChange(() => sessions.touch()),
     vscode.window.onDidChangeActiveTextEditor(() => sessions.touch()),
     sessions.onDidHandBack((text) => void view.insert(text)),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => { void running.settingsChanged(); sessions.touch(); }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void told()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('agentHost.server.path') || event.affectsConfiguration('agentHost.server.args') || event.affectsConfiguration('agentHost.server.env')) void running.restart();
-      else if (event.affectsConfiguration('agentHost')) { void running.settingsChanged(); sessions.touch(); }
+      else if (event.affectsConfiguration('agentHost')) void told();
     }),
   );
   void host.start();

@@ -16,7 +16,7 @@ export const QUIET = {
   'telemetry.telemetryLevel': 'off', 'update.mode': 'none', 'extensions.autoUpdate': false, 'extensions.autoCheckUpdates': false,
   'workbench.startupEditor': 'none', 'workbench.enableExperiments': false, 'chat.disableAIFeatures': true,
   'workbench.tips.enabled': false, 'window.commandCenter': false, 'files.autoSave': 'off', 'workbench.secondarySideBar.defaultVisibility': 'hidden',
-  'extensions.ignoreRecommendations': true, 'git.enabled': false,
+  'extensions.ignoreRecommendations': true, 'git.enabled': false, 'security.workspace.trust.startupPrompt': 'never',
 };
 
 /** How the extension finds this clone's server, whose state is in the folder. */

@@ -30,12 +30,13 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
   const workspace = join(folder, 'workspace');
   mkdirSync(workspace);
   writeFileSync(join(workspace, 'tidy.py'), "name = 'disk'\n");
+  writeFileSync(join(workspace, 'AGENTS.md'), 'Be brief.\n');
   const models = Object.fromEntries(Object.entries(TURNS).map(([name, turns]) => {
     const path = join(folder, `${name}.yaml`);
     writeFileSync(path, JSON.stringify(turns));
     return [name, `scripted/${path}`];
   }));
-  const editor = await Editor.start({ folder, workspace, settings: { 'agentHost.model': models.edit } });
+  const editor = await Editor.start({ folder, workspace, trust: false, settings: { 'agentHost.model': models.edit } });
   context.after(async () => {
     await editor.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -53,6 +54,20 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     await page.keyboard.type(`${TYPED}\n`);
     await page.locator('.activitybar .action-label[aria-label^="Agent"]').first().click();
     await view.locator('.composer .primary:enabled').waitFor();
+  });
+
+  await context.test('trusts the folder, which the host is told: its AGENTS.md counts from then on', async () => {
+    const banner = view.locator('.banner', { hasText: 'Restricted Mode' });
+    await banner.waitFor();
+    assert.equal(await view.locator('.guidance').count(), 0);
+    await banner.getByRole('button', { name: 'Manage trust' }).click();
+    const editor = page.locator('.workspace-trust-editor');
+    await editor.getByRole('button', { name: 'Trust', exact: true }).click();
+    await banner.waitFor({ state: 'hidden' });
+    await view.locator('.guidance', { hasText: '1 AGENTS.md' }).waitFor();
+    await editor.focus();
+    await page.keyboard.press('Escape');
+    await editor.waitFor({ state: 'hidden' });
   });
 
   await context.test('completes a file, sends, and is asked with the diff', async () => {

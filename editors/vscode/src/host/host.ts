@@ -113,11 +113,11 @@ export class Host implements vscode.Disposable {
     }
   }
 
-  /** Tell the host the person's settings as they are now, and whether the workspace is trusted; one that starts is told once it is ready. */
-  async settingsChanged(): Promise<void> {
+  /** Tell the host the person's settings as they are now, and whether the workspace is trusted; one that starts is told once it is ready. False: it knows them. */
+  async settingsChanged(): Promise<boolean> {
     const settings = hostSettings();
     const now = JSON.stringify(settings);
-    if (this.#connection.status !== 'ready' || now === this.#told) return;
+    if (this.#connection.status !== 'ready' || now === this.#told) return false;
     this.#told = now;
     try {
       const { problems } = await this.request('agent/settings', { settings });
@@ -126,6 +126,7 @@ export class Host implements vscode.Disposable {
       this.log.warn(`The server does not take the settings (${oneLine(error)}); it is started again.`);
       await this.restart();
     }
+    return true;
   }
 
   dispose(): Thenable<void> {
