@@ -130,7 +130,8 @@ def editors_step() -> list[str]:
     """clients on Node: vscode-jsonrpc, VS Code and its extension"""
     test = NODE_TESTS / "host.test.mjs"
     client = counted("node", "--test", "--test-reporter=spec", test)
-    return client + extension() + window("page") + window("host") + window("person")
+    driven = ("page", "host", "bare", "person")
+    return client + extension() + [line for name in driven for line in window(name)]
 
 
 def extension() -> list[str]:

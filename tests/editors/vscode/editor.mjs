@@ -27,10 +27,9 @@ export const serverSettings = (folder) => ({
 });
 
 export class Editor {
-  /** Start the server for a workspace; `settings` are the person's. */
-  static async start({ folder, workspace, settings = {}, environment = {}, trust = true }) {
+  /** Start the server for a workspace; `settings` are the person's, `server` those of our extension. */
+  static async start({ folder, workspace, server = serverSettings(folder), settings = {}, environment = {}, trust = true }) {
     const editor = new Editor();
-    const server = serverSettings(folder);
     editor.workspace = workspace;
     editor.folder = folder;
     editor.port = await freePort();
@@ -42,7 +41,7 @@ export class Editor {
     const node = process.execPath; // Node 24, as VS Code wants it
     editor.server = spawn(node, [join(CODE, 'out', 'server-main.js'),
       '--host', '127.0.0.1', '--port', String(editor.port), '--without-connection-token', '--accept-server-license-terms',
-      '--telemetry-level', 'off', '--enable-smoke-test-driver', '--server-data-dir', data, ...(trust ? ['--disable-workspace-trust'] : [])], {
+      '--telemetry-level', 'off', '--enable-smoke-test-driver', '--force-disable-user-env', '--server-data-dir', data, ...(trust ? ['--disable-workspace-trust'] : [])], {
       env: { PATH: process.env.PATH, LANG: 'C.UTF-8', HOME: folder, EXTENSIONS_GALLERY: '{}', ...(process.env.ONLY ? { ONLY: process.env.ONLY } : {}), ...environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
     });
     editor.serverLog = '';
@@ -51,8 +50,20 @@ export class Editor {
     return editor;
   }
 
-  /** Open the window. `settings` of the page: `payload` entries, exposed functions by name, the theme's media. */
-  async open({ payload = [], expose = {}, viewport = { width: 1280, height: 860 } } = {}) {
+  /** Open a window for VS Code's own tests; returns the lines that they say, and their exit code. */
+  async test(file, extension = EXTENSION) {
+    const told = [];
+    const { promise: ended, resolve } = Promise.withResolvers();
+    const hear = (_type, args) => {
+      told.push(args.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join(' '));
+      if (process.env.VERBOSE) console.log(told.at(-1).slice(0, 600));
+    };
+    await this.open({ extension, payload: [['extensionTestsPath', this.remote(file)]], expose: { codeAutomationLog: hear, codeAutomationExit: resolve } });
+    return { code: await ended, told };
+  }
+
+  /** Open the window. `payload`: VS Code's own words to it; `expose`: functions that its page can call, by name. */
+  async open({ extension = EXTENSION, payload = [], expose = {}, viewport = { width: 1280, height: 860 } } = {}) {
     this.context = await chromium.launchPersistentContext(join(this.folder, 'browser'), {
       executablePath: CHROMIUM, headless: true, viewport,
       args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
@@ -61,7 +72,7 @@ export class Editor {
     this.requests = [];
     this.context.on('request', (request) => this.requests.push(request.url()));
     for (const [name, act] of Object.entries(expose)) await this.page.exposeFunction(name, act);
-    const told = [['extensionDevelopmentPath', this.remote(EXTENSION)], ['skipWelcome', 'true'], ['skipReleaseNotes', 'true'], ...payload];
+    const told = [['extensionDevelopmentPath', this.remote(extension)], ['skipWelcome', 'true'], ['skipReleaseNotes', 'true'], ...payload];
     await this.page.goto(`http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(this.workspace)}&payload=${encodeURIComponent(JSON.stringify(told))}`);
     return this.page;
   }

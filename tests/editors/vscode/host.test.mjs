@@ -18,19 +18,7 @@ test('in the extension host', { timeout: 240_000 }, async (context) => {
     await editor.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
-  const told = [];
-  const { promise: ended, resolve } = Promise.withResolvers();
-  await editor.open({
-    payload: [['extensionTestsPath', editor.remote(join(EXTENSION, 'test', 'host.cjs'))]],
-    expose: {
-      codeAutomationLog: (_type, args) => {
-        told.push(args.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join(' '));
-        if (process.env.VERBOSE) console.log(told.at(-1).slice(0, 600));
-      },
-      codeAutomationExit: resolve,
-    },
-  });
-  const code = await ended;
+  const { code, told } = await editor.test(join(EXTENSION, 'test', 'host.cjs'));
   const results = told.filter((line) => /^(not )?ok - /.test(line));
   for (const line of results) {
     const [head, ...stack] = line.split('\n');
