@@ -6,7 +6,7 @@ const { existsSync, mkdirSync, readFileSync, writeFileSync } = require('node:fs'
 const { join } = require('node:path');
 const vscode = require('vscode');
 
-module.exports = ({ host, sessions, server, facts, commands, suggestions }, { model, until, question, option, items, send, edit, folder, ready, answered, SCRIPTS }) => {
+module.exports = ({ host, sessions, server, facts, commands, prepare, suggestions }, { model, until, question, option, items, send, edit, folder, ready, answered, SCRIPTS }) => {
   const file = (name) => vscode.Uri.joinPath(folder(), name);
   const text = async (uri) => (await vscode.workspace.openTextDocument(uri)).getText();
   const settings = () => vscode.workspace.getConfiguration('agentHost');
@@ -123,6 +123,18 @@ module.exports = ({ host, sessions, server, facts, commands, suggestions }, { mo
       assert.ok(rows.some(({ label }) => label.includes('/release')));
       assert.ok(rows.some(({ label, description }) => label.includes('notes') && /idle|failed/.test(description)), 'an MCP server and its state');
       assert.equal(vscode.window.activeTextEditor.document.uri.toString(), file('AGENTS.md').toString());
+    },
+
+    async 'an image goes with its prompt, and once more when that is tried again'() {
+      const attached = [{ name: 'shot.png', mediaType: 'image/png', data: 'iVBORw0KGgo=' }];
+      const { prompt } = await prepare('look', attached);
+      assert.deepEqual(prompt, [{ type: 'text', text: 'look' }, { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }]);
+      const session = sessions.fresh();
+      session.model = model([[{ text: 'Seen.' }]]);
+      await commands.handle({ type: 'send', text: 'look', when: 'now', attached });
+      await commands.handle({ type: 'again', runId: items(session, 'end')[0].runId });
+      assert.deepEqual(items(session, 'end').map(({ status }) => status), ['completed', 'completed']);
+      assert.deepEqual(items(session, 'note').map(({ text: said }) => said), ['Attached: shot.png', 'Attached: shot.png']);
     },
 
     async 'a conversation is compacted on wish'() {

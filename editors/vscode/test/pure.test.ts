@@ -105,7 +105,10 @@ test('a server that is not found is told with what to do, and a wrong setting is
 });
 
 test('what the page says is looked at before it is believed', () => {
-  assert.deepEqual(fromPage({ type: 'send', text: 'a', when: 'now' }), { type: 'send', text: 'a', when: 'now' });
+  const sent = (attached: unknown): object => ({ type: 'send', text: 'a', when: 'now', attached });
+  const image = { name: 'a.png', mediaType: 'image/png', data: 'AAAA' };
+  for (const attached of [[], [image]]) assert.deepEqual(fromPage(sent(attached)), sent(attached));
+  for (const attached of [undefined, [null], ['x'], [{ ...image, data: '<svg>' }], [{ ...image, mediaType: 'image/svg+xml' }], Array(9).fill(image)]) assert.equal(fromPage(sent(attached)), null);
   for (const value of [null, 'x', {}, { type: 'eval' }, { type: 'send', text: 1 }, { type: 'answer', optionId: {} }, { type: 'answer', accepted: [1] }, { type: 'link', href: [] }, { type: 'command', command: 'workbench.action.closeFolder' }, { type: 'revert', runId: 'r' }, { type: 'revert', runId: 'r', uris: [1] }]) {
     assert.equal(fromPage(value), null);
   }

@@ -120,6 +120,34 @@ test('the page', { timeout: 120_000 }, async (context) => {
     assert.match(await page.locator('.item.tool').nth(1).innerText(), /denied: use <b>the<\/b> other file/);
   });
 
+  await context.test('what is pasted or dropped goes with the prompt, or is named in it', async () => {
+    await page.show([], { file: '@"a b/c d.py"' });
+    await prompt.fill('what is this');
+    const paste = (files) => prompt.evaluate((field, all) => {
+      const data = new DataTransfer();
+      for (const { name, type, size } of all) data.items.add(new File([new Uint8Array(size)], name, { type }));
+      return field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+    }, files);
+    assert.equal(await paste([{ name: 'a.txt', type: 'text/plain', size: 3 }]), true, 'text is pasted as text');
+    assert.equal(await paste([{ name: 'shot.png', type: 'image/png', size: 3 }, { name: 'other.png', type: 'image/png', size: 3 }, { name: 'huge.png', type: 'image/png', size: 6_000_000 }]), false);
+    await page.locator('.attached', { hasText: 'huge.png is larger than 5 MB' }).waitFor();
+    await page.page.getByRole('button', { name: 'Do not attach other.png' }).click();
+    await prompt.press('Enter');
+    assert.deepEqual((await page.said('send')).map(({ text: said, attached }) => [said, attached]), [['what is this', [{ name: 'shot.png', mediaType: 'image/png', data: 'AAAA' }]]]);
+    await page.locator('.attached').waitFor({ state: 'hidden' });
+    await page.locator('.composer').evaluate((form) => {
+      const data = new DataTransfer();
+      data.setData('text/uri-list', '# a list\r\nfile:///w/a.py\r\nfile:///w/b.py');
+      form.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+    });
+    assert.deepEqual(await page.said('drop'), [{ type: 'drop', uris: ['file:///w/a.py', 'file:///w/b.py'] }]);
+    const file = page.page.getByRole('button', { name: 'Name @"a b/c d.py" in the prompt' });
+    assert.equal(await file.innerText(), 'c d.py');
+    await file.click();
+    assert.equal(await prompt.inputValue(), '@"a b/c d.py" ');
+    await prompt.fill('');
+  });
+
   await context.test('a session of another window says whose it is; what is written here waits', async () => {
     await page.show([], { elsewhere: true });
     await page.steps(call('c1'), { kind: 'question', callId: 'c1', title: 'May it?', detail: '', options: [] });

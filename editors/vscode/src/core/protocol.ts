@@ -32,6 +32,15 @@ export interface State {
 
 export interface Suggestion { insert: string; label: string; detail: string }
 
+/** An image or a PDF that goes with a prompt; `data` is base64. */
+export interface Attachment { name: string; mediaType: string; data: string }
+
+/** What a model can be given. */
+export const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
+export const MOST_ATTACHED = 8;
+/** Characters of base64: about 5 MB. */
+export const LONGEST_DATA = 7_000_000;
+
 export type ToPage =
   | { type: 'snapshot'; session: string; items: Item[]; runs: Record<string, RunState>; state: State }
   | { type: 'steps'; session: string; steps: Step[] }
@@ -42,7 +51,9 @@ export type ToPage =
 
 export type FromPage =
   | { type: 'ready' }
-  | { type: 'send'; text: string; when: 'now' | 'next' }
+  | { type: 'send'; text: string; when: 'now' | 'next'; attached: Attachment[] }
+  /** Files that were dropped on the prompt. */
+  | { type: 'drop'; uris: string[] }
   | { type: 'stop' }
   | { type: 'answer'; runId: string; callId: string; optionId: string; reason: string; accepted: string[] | null }
   | { type: 'diff'; runId: string; callId: string; uri: string }
@@ -63,7 +74,7 @@ const COMMANDS = ['pickModel', 'pickRole', 'setKey', 'installServer', 'restart',
 /** Commands that a button of the page runs, and no others. */
 export type PageCommand = (typeof COMMANDS)[number];
 
-const TYPES = ['ready', 'send', 'stop', 'answer', 'diff', 'file', 'link', 'copy', 'suggest', 'unqueue', 'open', 'fork', 'again', 'revert', 'changes', 'command'];
+const TYPES = ['ready', 'send', 'drop', 'stop', 'answer', 'diff', 'file', 'link', 'copy', 'suggest', 'unqueue', 'open', 'fork', 'again', 'revert', 'changes', 'command'];
 const TEXTS = ['text', 'when', 'runId', 'callId', 'optionId', 'reason', 'uri', 'href', 'query', 'trigger', 'command', 'name'];
 
 /** What came from the page, if it is a message at all. */
@@ -73,12 +84,18 @@ export function fromPage(value: unknown): FromPage | null {
   if (!TYPES.includes(String(message['type']))) return null;
   if (TEXTS.some((key) => key in message && typeof message[key] !== 'string')) return null;
   if (message['type'] === 'command' && !COMMANDS.includes(message['command'] as PageCommand)) return null;
-  const { accepted, uris } = message;
+  const { accepted, uris, attached } = message;
+  if (message['type'] === 'send' ? !areAttachments(attached) : attached !== undefined) return null;
   if (accepted !== undefined && accepted !== null && !areTexts(accepted)) return null;
-  if (message['type'] === 'revert' ? !areTexts(uris) : uris !== undefined) return null;
+  if (message['type'] === 'revert' || message['type'] === 'drop' ? !areTexts(uris) : uris !== undefined) return null;
   return message as FromPage;
 }
 
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function areAttachments(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= MOST_ATTACHED && value.every((each: Partial<Attachment> | null) =>
+    typeof each?.name === 'string' && MEDIA_TYPES.includes(each.mediaType ?? '') && typeof each.data === 'string' && each.data.length <= LONGEST_DATA && /^[A-Za-z0-9+/]*={0,2}$/.test(each.data));
 }

@@ -1,17 +1,18 @@
 // What a prompt names becomes what the host is given: context by URI and lines, problems as text.
 
 import * as vscode from 'vscode';
-import type { ContextItem } from '../wire.ts';
+import type { ContextItem, ImagePartWire, TextPartWire } from '../wire.ts';
+import type { Attachment } from '../core/protocol.ts';
 import { mentions, type Mention } from '../core/mentions.ts';
 import type { Prepared } from './sessions.ts';
 
 const MOST_PROBLEMS = 50;
 
 /** The prompt for the host, and the names that nothing was found for. */
-export async function prepare(text: string): Promise<Prepared & { unknown: string[] }> {
+export async function prepare(text: string, attached: readonly Attachment[] = []): Promise<Prepared & { unknown: string[] }> {
   const context: ContextItem[] = [];
   const unknown: string[] = [];
-  const parts: { type: 'text'; text: string }[] = [{ type: 'text', text }];
+  const parts: (TextPartWire | ImagePartWire)[] = [{ type: 'text', text }];
   for (const mention of mentions(text)) {
     switch (mention.kind) {
       case 'selection': {
@@ -30,6 +31,7 @@ export async function prepare(text: string): Promise<Prepared & { unknown: strin
       }
     }
   }
+  parts.push(...attached.map(({ mediaType, data }): ImagePartWire => ({ type: mediaType === 'application/pdf' ? 'document' : 'image', mediaType, data })));
   return { prompt: parts, context, unknown };
 }
 

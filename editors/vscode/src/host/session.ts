@@ -1,6 +1,7 @@
 // One session as this editor knows it: its transcript, its run, what waits. Not here: what is asked of the host.
 
 import type { AskAnswer, AskParams, Seen, WaitingWire } from '../wire.ts';
+import type { Attachment } from '../core/protocol.ts';
 import { Transcript, type Step } from '../core/transcript.ts';
 
 export interface OpenQuestion { ask: AskParams; settle(answer: AskAnswer): void }
@@ -22,6 +23,8 @@ export class Session {
   /** Whether the transcript holds the past. */
   loaded: boolean;
   pending: WaitingWire[] = [];
+  /** What went with the prompts of runs, to be sent with them again. */
+  readonly attached = new Map<string, readonly Attachment[]>();
   transcript = new Transcript();
   readonly questions = new Map<string, OpenQuestion>();
   /** Deltas that come while the past is being read. */

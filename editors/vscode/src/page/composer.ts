@@ -3,6 +3,7 @@
 import { typing } from '../core/mentions.ts';
 import type { FromPage, State, Suggestion } from '../core/protocol.ts';
 import { plain } from '../core/plain.ts';
+import { Attachments } from './attachments.ts';
 import { button, el, iconButton, labelled } from './dom.ts';
 import { icon } from './icons.ts';
 
@@ -13,6 +14,9 @@ export class Composer {
   #text = el('textarea', '', { rows: '1', 'aria-label': 'Prompt', spellcheck: 'true', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'suggestions', 'aria-autocomplete': 'list' });
   #list = el('ul', 'suggestions', { id: 'suggestions', role: 'listbox', 'aria-label': 'Suggestions' });
   #owner = el('div', 'owner', { role: 'status' });
+  #attached = new Attachments();
+  /** Names the file that is looked at, with one click. */
+  #file = button('', 'pick file', () => this.insert(this.#file.dataset['mention'] ?? ''));
   #pending = el('ul', 'pending', { 'aria-label': 'Waiting prompts' });
   #send = iconButton('send', 'Send (Enter)', () => this.#submit('now'), 'round primary');
   #queue = labelled('queue', 'Queue', 'link queue', () => this.#submit('next'), 'Run it after this one (Alt+Enter)');
@@ -44,11 +48,15 @@ export class Composer {
     this.#queue.hidden = true;
     const mention = iconButton('at', 'Name a file, the selection or problems (@)', () => this.insert('@', false), 'pick');
     this.element = el('form', 'composer', {}, this.#owner, this.#pending, this.#list,
-      el('div', 'writing', {}, this.#text,
-        el('div', 'tools', {}, el('div', 'picks', {}, mention, this.#model, this.#role), this.#context, el('div', 'acts', {}, this.#queue, this.#stop, this.#send))));
+      el('div', 'writing', {}, this.#attached.element, this.#text,
+        el('div', 'tools', {}, el('div', 'picks', {}, mention, this.#model, this.#role, this.#file), this.#context, el('div', 'acts', {}, this.#queue, this.#stop, this.#send))));
     this.element.addEventListener('submit', (event) => event.preventDefault());
     this.#text.addEventListener('keydown', (event) => this.#key(event));
     this.#text.addEventListener('input', () => this.#typed());
+    this.#text.addEventListener('paste', (event) => { if (this.#attached.take(event.clipboardData?.files ?? [])) event.preventDefault(); });
+    this.element.addEventListener('dragover', (event) => { event.preventDefault(); this.element.classList.add('over'); });
+    this.element.addEventListener('dragleave', () => this.element.classList.remove('over'));
+    this.element.addEventListener('drop', (event) => this.#dropped(event));
     this.#text.addEventListener('blur', () => window.setTimeout(() => document.activeElement !== this.#text && this.#close(), 150));
     this.#grow();
   }
@@ -65,11 +73,24 @@ export class Composer {
     this.#send.disabled = state.elsewhere || !['ready', 'starting'].includes(state.connection.status);
     pick(this.#model, state.model ? (state.model.split('/').at(-1) ?? '') : 'model', state.model || 'the first that has a key', 'Model');
     pick(this.#role, state.role || 'role', state.role || 'coder', 'Role');
+    this.#file.hidden = !state.file;
+    this.#file.dataset['mention'] = state.file;
+    this.#file.replaceChildren(icon('plus'), el('span', '', {}, plain(state.file.split('/').at(-1)?.replace(/^@?"?|"$/g, '') ?? '')));
+    name(this.#file, `Name ${plain(state.file)} in the prompt`);
     this.#showContext(state);
     this.#pending.replaceChildren(...state.pending.map(({ id, prompt, when }) => el('li', '', {},
       el('span', 'badge', { title: when === 'now' ? 'Said before the next call of the model' : 'Runs when this one is done' }, when === 'now' ? 'now' : 'next'), el('span', 'prompt', { title: plain(prompt) }, plain(prompt)),
       iconButton('cross', `Take back: ${plain(prompt).slice(0, 80)}`, () => this.#post({ type: 'unqueue', id })))));
     this.#buttons();
+  }
+
+  /** Files of the workspace are named in the prompt, images from elsewhere go with it. */
+  #dropped(event: DragEvent): void {
+    event.preventDefault();
+    this.element.classList.remove('over');
+    const uris = (event.dataTransfer?.getData('text/uri-list') ?? '').split(/\r?\n/).filter((line) => line && !line.startsWith('#'));
+    if (uris.length) this.#post({ type: 'drop', uris });
+    else this.#attached.take(event.dataTransfer?.files ?? []);
   }
 
   /** How full the model's context is, from where it matters. */
@@ -122,7 +143,7 @@ export class Composer {
   #submit(when: 'now' | 'next'): void {
     const text = this.#text.value.trim();
     if (!text || this.#send.disabled) return;
-    this.#post({ type: 'send', text, when: this.#running ? when : 'now' });
+    this.#post({ type: 'send', text, when: this.#running ? when : 'now', attached: this.#attached.handOver() });
     this.#text.value = '';
     this.#typed();
   }

@@ -44,7 +44,7 @@ export class EndView implements ItemView {
     const told = status === 'failed' ? [errorElement(failure?.error ?? (reason || 'The run has failed.'), failure?.code ?? '', runId, around)] : [];
     const spring = el('span', 'spring');
     const row = el('div', 'end-row', {}, el('span', `ended ${status}`, {}, endText(item)), item.usage && el('span', 'dim', { title: usageDetail(item.usage) }, usageText(item.usage)), spring);
-    if (status === 'limit' || status === 'interrupted') row.append(labelled('send', 'Go on', 'link', () => around.post({ type: 'send', text: 'Go on.', when: 'now' })));
+    if (status === 'limit' || status === 'interrupted') row.append(labelled('send', 'Go on', 'link', () => around.post({ type: 'send', text: 'Go on.', when: 'now', attached: [] })));
     if (around.saidIn(runId)) row.append(iconButton('copy', 'Copy the answer', () => around.copy(around.saidIn(runId))));
     row.append(iconButton('fork', 'Fork: a new session that begins like this one, up to here', () => around.post({ type: 'fork', runId })));
     this.element.setAttribute('aria-label', endText(item));

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { written } from '../core/mentions.ts';
-import type { FromPage, State } from '../core/protocol.ts';
+import type { Attachment, FromPage, State } from '../core/protocol.ts';
 import type { SessionWire } from '../wire.ts';
 import type { Facts } from '../host/facts.ts';
 import { Refusal, oneLine, type Host } from '../host/host.ts';
@@ -100,7 +100,9 @@ export class Commands {
     const { sessions, diffs } = this.#parts;
     switch (message.type) {
       case 'send':
-        return this.#send(message.text, message.when);
+        return this.#send(message.text, message.when, message.attached);
+      case 'drop':
+        return this.#addFiles(message.uris.map((uri) => vscode.Uri.parse(uri)).filter((uri) => uri.scheme === 'file' || vscode.workspace.getWorkspaceFolder(uri)));
       case 'stop':
         return this.#stop();
       case 'answer': {
@@ -137,15 +139,17 @@ export class Commands {
 
   // ---- runs
 
-  async #send(text: string, when: 'now' | 'next'): Promise<void> {
+  async #send(text: string, when: 'now' | 'next', attached: readonly Attachment[] = []): Promise<void> {
     const own = /^\/(\w+)$/.exec(text)?.[1];
     if (own && own in OWN_COMMANDS) {
       const command = { new: 'newSession', history: 'history', model: 'pickModel', role: 'pickRole', stop: 'stop' }[own];
       return void (await vscode.commands.executeCommand(`agent-host.${command ?? own}`));
     }
     const { sessions } = this.#parts;
-    const { unknown, ...prepared } = await prepare(text);
+    const { unknown, ...prepared } = await prepare(text, attached);
+    const begins = !sessions.current.running;
     const sent = sessions.send(text, prepared, when);
+    if (attached.length) this.#noteAttached(attached, begins);
     if (unknown.length) sessions.note(sessions.current, `Not found, so it was sent as text only: ${unknown.join(', ')}`);
     try {
       await sent;
@@ -155,10 +159,16 @@ export class Commands {
     }
   }
 
+  #noteAttached(attached: readonly Attachment[], begins: boolean): void {
+    const { current } = this.#parts.sessions;
+    if (begins && current.runId) current.attached.set(current.runId, attached);
+    this.#parts.sessions.note(current, `Attached: ${attached.map(({ name }) => name).join(', ')}`);
+  }
+
   async #again(runId: string): Promise<void> {
     const prompt = this.#parts.sessions.promptOf(runId);
     if (prompt === null) throw new Refusal({ error: 'The prompt of that run is not known any more; write it again.', code: 'run_not_found' });
-    await this.#send(prompt, 'now');
+    await this.#send(prompt, 'now', this.#parts.sessions.current.attached.get(runId));
   }
 
   async #compact(): Promise<void> {
