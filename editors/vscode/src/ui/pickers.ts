@@ -3,12 +3,15 @@
 import * as vscode from 'vscode';
 import type { ModelWire, SessionWire } from '../wire.ts';
 import type { Host } from '../host/host.ts';
+import { VENDORS } from '../host/keys.ts';
 import { ago, stateOf } from './tree.ts';
+
+const DEMO = 'scripted/demo';
 
 /** A model's name; undefined: none was chosen, "": the default. */
 export async function pickModel(host: Host, current: string): Promise<string | undefined> {
   const { models } = await host.request('agent/models', {});
-  type Row = vscode.QuickPickItem & { model?: ModelWire; other?: true; none?: true };
+  type Row = vscode.QuickPickItem & { model?: ModelWire; name?: string; other?: true; none?: true };
   const rowOf = (model: ModelWire): Row => ({
     label: `${model.usable ? '$(check)' : '$(circle-slash)'} ${model.name}`,
     description: model.name === current ? 'chosen' : '',
@@ -18,18 +21,21 @@ export async function pickModel(host: Host, current: string): Promise<string | u
   const unusable = models.filter(({ usable }) => !usable);
   const rows: Row[] = [
     ...models.filter(({ usable }) => usable).map(rowOf),
-    { label: '$(edit) Another model…', detail: 'any name of these vendors; scripted/demo needs no key', other: true },
+    { label: '$(play) scripted/demo', description: current === DEMO ? 'chosen' : '', detail: 'plays a script, to try what the agent does without a key', name: DEMO },
+    { label: '$(edit) Another model…', detail: 'any name of these vendors', other: true },
     { label: '$(discard) What the settings say', none: true },
     ...(unusable.length ? [{ label: 'Not set up', kind: vscode.QuickPickItemKind.Separator }, ...unusable.map(rowOf)] : []),
   ];
   const row = await vscode.window.showQuickPick(rows, { title: 'Model for this session', matchOnDetail: true });
   if (!row) return undefined;
   if (row.none) return '';
+  if (row.name) return row.name;
   if (row.other) {
     return vscode.window.showInputBox({ title: 'Model', value: current, prompt: 'vendor/name', validateInput: (text) => (/^[^\s/]+\/\S+$/.test(text) ? undefined : 'Write it as vendor/name.') });
   }
   if (!row.model?.usable) {
-    const chosen = await vscode.window.showWarningMessage(`${row.model?.name ?? ''} can't be used yet. ${row.model?.reason ?? ''}`, 'Set a key…');
+    const takesKey = VENDORS.some((vendor) => vendor === row.model?.provider) && row.model?.name !== 'local/embedded';
+    const chosen = await vscode.window.showWarningMessage(`${row.model?.name ?? ''} can't be used yet. ${row.model?.reason ?? ''}`, ...(takesKey ? ['Set a key…'] : []));
     if (chosen) await vscode.commands.executeCommand('agent-host.setKey');
     return undefined;
   }
