@@ -59,7 +59,7 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
   await context.test('trusts the folder, which the host is told: its AGENTS.md counts from then on', async () => {
     const banner = view.locator('.banner', { hasText: 'Restricted Mode' });
     await banner.waitFor();
-    assert.equal(await view.locator('.guidance').count(), 0);
+    await view.locator('.guidance', { hasText: 'Used here: 1 problem' }).waitFor();
     await banner.getByRole('button', { name: 'Manage trust' }).click();
     const editor = page.locator('.workspace-trust-editor');
     await editor.getByRole('button', { name: 'Trust', exact: true }).click();
