@@ -79,7 +79,7 @@ async function look(page) {
     for (const place of ['User', 'Machine']) writeFileSync(join(folder, 'code', 'data', place, 'settings.json'), JSON.stringify({ ...QUIET, ...serverSettings(folder), ...settings }));
     await page.waitForTimeout(900);
   };
-  const shoot = async (name, themes = Object.keys(THEMES).slice(0, 3), clip = undefined) => {
+  const shoot = async (name, themes = Object.keys(THEMES), clip = undefined) => {
     if (WANTED.length && !WANTED.includes(name)) return;
     for (const theme of themes) {
       await set({ 'workbench.colorTheme': THEMES[theme] });

@@ -29,7 +29,7 @@ test('the page', { timeout: 120_000 }, async (context) => {
     await page.locator('.guidance button').click();
     assert.deepEqual(await page.said('command'), [{ type: 'command', command: 'setKey' }, { type: 'command', command: 'guidance' }]);
     assert.deepEqual(await page.said('open'), [{ type: 'open', id: 'x' }]);
-    assert.match(await page.locator('.guidance').innerText(), /1 AGENTS\.md, 2 skills, 1 problem/);
+    assert.match(await page.locator('.guidance').innerText(), /Used here: 1 AGENTS\.md, 2 skills; 1 thing is not used/);
     await page.page.keyboard.press('Escape');
     await prompt.fill('');
   });

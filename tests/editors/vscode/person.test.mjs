@@ -22,6 +22,7 @@ const TURNS = {
   ],
   hostile: [[{ text: HOSTILE }]],
   hang: [[{ text: 'I think' }, { hang: true }]],
+  late: [[{ wait: 1.5 }, { call: { name: 'terminal_run', arguments: { command: 'touch asked' } } }], [{ expect: { result: 'the user denied it' } }, { text: 'As you like.' }]],
   many: [[{ text: { say: 'word '.repeat(1250) } }], [{ text: 'never' }]],
 };
 
@@ -36,7 +37,7 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     writeFileSync(path, JSON.stringify(turns));
     return [name, `scripted/${path}`];
   }));
-  const editor = await Editor.start({ folder, workspace, trust: false, settings: { 'agentHost.model': models.edit } });
+  const editor = await Editor.start({ folder, workspace, trust: false, settings: { 'agentHost.model': models.edit, 'agentHost.view.askWhenHidden': 'modal' } });
   context.after(async () => {
     await editor.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -59,7 +60,7 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
   await context.test('trusts the folder, which the host is told: its AGENTS.md counts from then on', async () => {
     const banner = view.locator('.banner', { hasText: 'Restricted Mode' });
     await banner.waitFor();
-    await view.locator('.guidance', { hasText: 'Used here: 1 problem' }).waitFor();
+    await view.locator('.guidance', { hasText: '1 thing is not used' }).waitFor();
     await banner.getByRole('button', { name: 'Manage trust' }).click();
     const editor = page.locator('.workspace-trust-editor');
     await editor.getByRole('button', { name: 'Trust', exact: true }).click();
@@ -170,13 +171,31 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     assert.equal((await prompt.inputValue()).trim(), 'later', 'what waited is handed back');
   });
 
+  await context.test('a dialog asks while the view is hidden; Esc denies that once, and it does not come back', async () => {
+    await use('late');
+    await prompt.fill('');
+    await prompt.fill('touch it');
+    await prompt.press('Enter');
+    await view.locator('.activity .doing').waitFor();
+    await page.locator('.activitybar .action-label[aria-label^="Explorer"]').first().click({ force: true });
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.waitFor();
+    assert.match(await dialog.innerText(), /coder wants to run in [^]*touch asked[^]*Asked because/);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.locator('.activitybar .action-label[aria-label^="Agent"]').first().click({ force: true });
+    await view.getByText('As you like.').waitFor();
+    assert.match(await view.locator('.item.tool').last().innerText(), /denied/);
+    assert.deepEqual([await dialog.count(), existsSync(join(workspace, 'asked'))], [0, false]);
+  });
+
   await context.test('thousands of deltas are shown in time, and the page answers meanwhile', async () => {
     await use('many');
     await prompt.fill('');
     const { steps, milliseconds } = await view.locator('body').evaluate(() => ({ ...window.agentHostCost }));
     await prompt.fill('go on');
     await prompt.press('Enter');
-    await view.locator('.end-row .ended').nth(3).waitFor();
+    await view.locator('.end-row .ended').nth(4).waitFor();
     const cost = await view.locator('body').evaluate(() => ({ ...window.agentHostCost }));
     const count = cost.steps - steps;
     context.diagnostic(`${count} steps, ${((cost.milliseconds - milliseconds) / count).toFixed(3)} ms of the page each`);
@@ -192,8 +211,8 @@ test('a person works with the agent', { timeout: 240_000 }, async (context) => {
     await page.locator('.action-label[aria-label^="New Session"]').first().click();
     await view.locator('.empty').waitFor();
     await page.locator('.pane .monaco-list-row', { hasText: 'tidy @tidy.py' }).click();
-    await view.locator('.end-row .ended').nth(3).waitFor();
-    assert.equal(await view.locator('.item.tool').count(), 3);
+    await view.locator('.end-row .ended').nth(4).waitFor();
+    assert.equal(await view.locator('.item.tool').count(), 4);
     assert.equal(await view.locator('.changes').count(), 1);
   });
 

@@ -62,8 +62,9 @@ export class Empty {
     const some = (count: number, one: string, more: string): string => (count ? `${count} ${count === 1 ? one : more}` : '');
     const said = [some(instructions, 'AGENTS.md', 'AGENTS.md files'), some(skills, 'skill', 'skills'), some(prompts, 'prompt file', 'prompt files')].filter(Boolean).join(', ');
     if (!said && !problems) return null;
-    const bad = problems ? `${said ? ', ' : ''}${some(problems, 'problem', 'problems')}` : '';
-    const row = labelled(problems ? 'warning' : 'skill', `Used here: ${said}${bad}`, 'link', () => this.#post({ type: 'command', command: 'guidance' }), 'Show the instructions, skills and prompts that count here');
+    const bad = some(problems, 'thing is not', 'things are not');
+    const told = [said && `Used here: ${said}`, bad && `${bad} used`].filter(Boolean).join('; ');
+    const row = labelled(problems ? 'warning' : 'skill', told, 'link', () => this.#post({ type: 'command', command: 'guidance' }), 'Show the instructions, skills and prompts that count here');
     return el('div', `guidance ${problems ? 'bad' : ''}`, {}, row);
   }
 }
