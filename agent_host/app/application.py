@@ -76,6 +76,7 @@ class Application:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._told_wide: set[str] = set()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     # ---- beginning and end
@@ -90,6 +91,7 @@ class Application:
             parts.workspace.set_own_settings(client.options)
             await self._load_settings({})
             await parts.actions.set_roots(parts.workspace.roots)
+            self._tell_of_wide_folder()
         except Exception as error:
             self._ready.set_exception(error)
             self._ready.exception()  # requests that wait for it are told; nobody else need be
@@ -267,6 +269,20 @@ class Application:
         parts.workspace.change_folders(added, removed)
         parts.servers.follow()
         parts.edge.tasks.create_task(parts.actions.set_roots(parts.workspace.roots))
+        self._tell_of_wide_folder()
+
+    def _tell_of_wide_folder(self) -> None:
+        """Editors that find no project take the home folder; the person is told, once for each."""
+        folder = self._parts.workspace.wide()
+        if folder is None or folder in self._told_wide:
+            return
+        self._told_wide.add(folder)
+        message = (
+            f"The agent's workspace is {folder}, with all that is below it: it can read there and "
+            "ask to change anything. Better open your project's own folder in the editor; one that "
+            "looks for a project by itself finds it by a .git in it."
+        )
+        self._parts.edge.notify("window/showMessage", {"type": _WARNING, "message": message})
 
     def settings_changed(self, settings: JsonObject) -> None:
         """The editor has other settings; {} means that it wants to be asked."""

@@ -122,6 +122,11 @@ class Workspace:
         kept = [folder for folder in self._folders if folder.uri not in gone]
         self.set_folders((*kept, *added))
 
+    def wide(self) -> str | None:
+        """The first folder that is no project: the home folder, one above it, or the whole disk."""
+        home = os.path.realpath(Path.home())
+        return next((each for each in self._roots if paths.beneath(each, home)), None)
+
     # ---- trust
 
     def trusted(self, root: str) -> bool:

@@ -83,3 +83,18 @@ def test_wrong_settings_are_named_and_the_host_starts(hosts: Hosts) -> None:
     )
     assert "modell" in said["params"]["message"]
     assert editor.request("agent/ping").result() == {"pong": True}
+
+
+def test_a_home_folder_as_workspace_is_told_once_and_a_project_is_not(hosts: Hosts) -> None:
+    editor = hosts.start()
+    home = {"uri": (hosts.folder / "home").as_uri(), "name": "home"}
+    above = {"uri": "file:///", "name": "all"}
+    for added, removed in (([home], []), ([], [home]), ([home], []), ([], [home]), ([above], [])):
+        event = {"added": added, "removed": removed}
+        editor.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+    assert editor.request("agent/ping").result() == {"pong": True}
+    told = [each["params"]["message"] for each in editor.received() if "workspace is" in str(each)]
+    assert [each.split(",")[0] for each in told] == [
+        f"The agent's workspace is {hosts.folder / 'home'}",
+        "The agent's workspace is /",
+    ]

@@ -34,7 +34,7 @@ def test_a_prompt_is_run_and_answered(tmp_path: Path) -> None:
         [NVIM, "--clean", "--headless", "-l", "drive.lua", "init.lua"],
         env={
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(tmp_path),
+            "HOME": str(tmp_path / "home"),
             "XDG_STATE_HOME": str(tmp_path / "nvim"),
             "AGENT_HOST_HOME": str(tmp_path / "home"),
             "AGENT_HOST_MODEL": "scripted/echo",
