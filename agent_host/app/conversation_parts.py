@@ -13,8 +13,9 @@ from agent_host.app.conversing import Conversing, PromptCommand
 from agent_host.app.workspace import Workspace
 from agent_host.conversation.conversations import Conversations
 from agent_host.conversation.editor import ConversationEditor
-from agent_host.conversation.files import WorkspaceFiles
+from agent_host.conversation.files import Attached, WorkspaceFiles
 from agent_host.conversation.format import SUFFIX
+from agent_host.conversation.mentions import command_of
 from agent_host.conversation.questions import OpenQuestions
 from agent_host.core.guidance import GuidanceSource
 from agent_host.core.ports import Actions, Editor
@@ -64,12 +65,24 @@ def conversation_parts(  # noqa: PLR0913 - the wiring diagram names every part
     def tell(message: str) -> None:
         edge.notify("window/showMessage", {"type": _WARNING, "message": message})
 
+    async def composed(prompt: str) -> Attached:
+        attached = await files.attached(prompt)
+        name, _ = command_of(prompt) or ("", "")
+        found = await guidance.read(next(iter(workspace.roots), "/")) if name else None
+        broken = [each.name for each in found.problems if each.kind == "prompt"] if found else []
+        known = [COMPACT, *found.prompts] if found else []
+        if not name or name in (*known, *broken):
+            return attached
+        there = ", ".join(f"/{each}" for each in known)
+        note = f"/{name} is no prompt file, so it was sent as it is; there are {there}"
+        return Attached(attached.parts, (note, *attached.notes))
+
     files = WorkspaceFiles(editor, actions, lambda: workspace.roots, time.monotonic)
     conversations = Conversations(
         editor,
         manager,
         edge.tasks,
-        compose=files.attached,
+        compose=composed,
         shorten=files.shortened,
         new_id=new_id,
         tell=tell,

@@ -76,6 +76,10 @@ class Composer:
         self._after, self._open_call = "nothing", None
         return out
 
+    def note(self, text: str) -> str:
+        """What was not done with the prompt as its person may have meant it."""
+        return self._deed(text)
+
     def fail(self, code: str, message: str) -> str:
         """The run never began, or broke."""
         return self._deed(f"failed ({code}): {message}")

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from agent_host.conversation import format as text_of
 from agent_host.conversation.composer import Composer
+from agent_host.conversation.files import Attached
 from agent_host.conversation.format import parse
 from agent_host.conversation.shelf import Shelf
 from agent_host.conversation.unwritten import Unwritten
@@ -61,8 +62,8 @@ class _Live:
     steered: dict[str, str] = field(default_factory=dict[str, str])
 
 
-Compose = Callable[[str], Awaitable[tuple[PromptPart, ...]]]
-"""From a prompt as it is written to its parts; raises AgentHostError for what can't be sent."""
+Compose = Callable[[str], Awaitable[Attached]]
+"""From a prompt as it is written to what is sent; raises AgentHostError for what can't be."""
 
 
 class Conversations:
@@ -250,14 +251,16 @@ class Conversations:
     async def _converse(self, live: _Live, document: Document, prompt: str, run_id: str) -> None:
         fields = parse(document.text).fields
         try:
-            parts = await self._compose(prompt)
+            composed = await self._compose(prompt)
         except AgentHostError as error:
             live.writer.write(run_id, live.composer.fail(error.code, error.message))
             self._over(live, run_id)
             await self._unwritten.show(live.writer, run_id, live.session_id)
             return
+        for note in composed.notes:
+            live.writer.write(run_id, live.composer.note(note))
         request = RunRequest(
-            parts,
+            composed.parts,
             session_id=fields.get("session"),
             run_id=run_id,
             role=fields.get("role"),
@@ -306,10 +309,9 @@ class Conversations:
 
     async def _steer(self, live: _Live, session_id: str, prompt: str) -> str:
         live.writer.change(partial(text_of.with_mark, prompt=prompt, mark="now"))
-        parts = await self._compose(prompt)
-        said = tuple(
-            part for part in parts if isinstance(part, TextPart)
-        )  # a run reads files first
+        parts = (await self._compose(prompt)).parts
+        # A run reads files first.
+        said = tuple(part for part in parts if isinstance(part, TextPart))
         steered = await self._runs().steer(session_id, said, "now")
         if steered.accepted == "queued" and self._runs().take_back(session_id, steered.id):
             # Its agent can't hear it before it is done; the document keeps what is next.

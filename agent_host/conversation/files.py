@@ -6,7 +6,9 @@ once there is anything to show.
 
 import asyncio
 import posixpath
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from agent_host.conversation.mentions import Mention, mentions
 from agent_host.core.document import Position, Range
@@ -19,6 +21,15 @@ FRESH_SECONDS = 10.0
 LIST_SECONDS = 3.0
 DEPTH = 12
 MOST = 20_000
+_SUFFIX = re.compile(r"\w\.[a-zA-Z]{1,4}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What is sent, and what its person is to know of it."""
+
+    parts: tuple[PromptPart, ...]
+    notes: tuple[str, ...] = ()
 
 
 class WorkspaceFiles:
@@ -49,10 +60,14 @@ class WorkspaceFiles:
                 await self._list()
         return self._names
 
-    async def attached(self, prompt: str) -> tuple[PromptPart, ...]:
+    async def attached(self, prompt: str) -> Attached:
         """The prompt as it is written, then each file that it names and that exists."""
-        found = [await self._resource(each) for each in mentions(prompt)]
-        return (TextPart(prompt), *(each for each in found if each is not None))
+        named = mentions(prompt)
+        found = [await self._resource(each) for each in named]
+        missing = [each.path for each, part in zip(named, found, strict=True) if part is None]
+        notes = [_not_attached(path) for path in missing if _looks_like_a_file(path)]
+        parts = [each for each in found if each is not None]
+        return Attached((TextPart(prompt), *parts), tuple(notes))
 
     def name_of(self, path: str) -> str:
         """A path as a prompt names it."""
@@ -108,6 +123,17 @@ class WorkspaceFiles:
             if facts.kind == "file":
                 return path_to_uri(whole)
         return None
+
+
+def _looks_like_a_file(path: str) -> bool:
+    """A word behind an `@` may as well be a person, or a name in a program."""
+    return "/" in path or " " in path or _SUFFIX.search(path) is not None
+
+
+def _not_attached(path: str) -> str:
+    if path.endswith("/"):
+        return f"@{path} is not attached: only files are; the agent was told its name"
+    return f"@{path} is not attached: there is no such file in the workspace"
 
 
 def _joined(root: str, path: str) -> str:

@@ -168,6 +168,26 @@ def test_what_a_prompt_may_name_is_offered(hosts: Hosts) -> None:
     assert complete(editor, other, 5) is None
 
 
+def test_what_a_prompt_names_in_vain_is_told_below_it(hosts: Hosts) -> None:
+    for name in ("src/a b.py", ".env", "in.py"):
+        hosts.file(name, "TEXT OF IT\n")
+    model = hosts.script([says("{{prompt}}")])
+    editor = hosts.start(options={"model": model})
+    editor.answers = "Deny"
+    prompt = '/nope @"src/a b.py" @in.py @src/ @.env @gone.py @"not here" @../out.py @somebody\n'
+    uri = editor.open(hosts.root / "talk.agent.md", prompt, "markdown")
+    execute(editor, "send")
+    editor.wait_text(uri, "> completed")
+    text = editor.text(uri)
+    assert "> /nope is no prompt file, so it was sent as it is; there are /compact\n" in text
+    for name in ("gone.py", "not here", "../out.py"):
+        assert f"> @{name} is not attached: there is no such file in the workspace\n" in text
+    assert "> @src/ is not attached: only files are; the agent was told its name\n" in text
+    assert "@somebody is not" not in text
+    assert "> Deny\n> Read .env · Denied" in text, text
+    assert text.count("TEXT OF IT") == 2
+
+
 def test_a_conversation_folds_and_has_an_outline(hosts: Hosts) -> None:
     editor = hosts.start("neovim")
     text = "Hello.\n\n## Agent r1\n\nHi.\n\n> one\n> two\n> three\n\n## You\n"

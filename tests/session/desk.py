@@ -8,9 +8,10 @@ from itertools import count
 from pathlib import Path
 
 from agent_host.conversation.conversations import Conversations
+from agent_host.conversation.files import Attached
 from agent_host.core.document import BufferEdit, EditOutcome
 from agent_host.core.events import NumberedDelta, Text
-from agent_host.core.model import PromptPart, TextPart
+from agent_host.core.model import TextPart
 from agent_host.core.ports import RunSink, RuntimeRequest, RuntimeResult, ToolGate
 from tests.fakes import FakeEditor
 from tests.session.stage import Stage, stage
@@ -106,8 +107,8 @@ class Play:
 async def play(folder: Path) -> AsyncIterator[Play]:
     desk, words, ids = Desk(), Words(), count(1)
 
-    async def compose(prompt: str) -> tuple[PromptPart, ...]:
-        return (TextPart(prompt),)
+    async def compose(prompt: str) -> Attached:
+        return Attached((TextPart(prompt),))
 
     async with stage(folder, editor=desk) as host:
         host.plays(words)
