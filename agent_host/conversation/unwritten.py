@@ -35,7 +35,7 @@ class Unwritten:
         except TimeoutError:
             pass
         answer, name = writer.unwritten(run_id), _name(writer.uri)
-        if not answer or self._editor.document(writer.uri) is None:
+        if writer.is_closed or not answer or self._editor.document(writer.uri) is None:
             return
         where = await self._editor.show_text(f"Answer that {name} lacks", answer)
         if where is not None:

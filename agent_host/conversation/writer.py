@@ -139,6 +139,11 @@ class DocumentWriter:
         self._at_rest.set()
         self._woken.set()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is written any more: the host ends."""
+        return self._closing.is_set()
+
     async def written(self) -> None:
         """Return once nothing waits, or the writer is closed."""
         await self._idle.wait()
