@@ -123,7 +123,8 @@ class DocumentWriter:
 
     def try_again(self) -> None:
         """Send what was refused once more; till then it is not `at_rest`."""
-        if self._doubt is not None and self._doubt.refused is not None:
+        is_refused = self._doubt is not None and self._doubt.refused is not None
+        if is_refused and not self._closing.is_set():
             self._tries_again = True
             self._at_rest.clear()
             self.wake()
@@ -240,6 +241,8 @@ class DocumentWriter:
             self._at_rest.set()
 
     def _go(self) -> None:
+        if self._closing.is_set():
+            return
         self._idle.clear()
         if not self._is_told:
             self._at_rest.clear()

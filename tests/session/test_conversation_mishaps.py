@@ -134,3 +134,15 @@ async def test_an_answer_that_the_editor_refuses_is_shown_in_another_way(tmp_pat
         at.desk.refuses = None
         at.desk.type(ONE, "Tell. ")
         assert "All of it." in await at.desk.wait_text(ONE, "> completed")
+
+
+async def test_the_end_of_the_host_shows_no_answer(tmp_path: Path) -> None:
+    async with play(tmp_path) as at:
+        at.desk.show_document(ONE, "Tell.")
+        at.desk.refuses = "it is read-only"
+        await at.conversations.send(ONE, "now")
+        at.words.say("Tell.", "All of it.")
+        await at.desk.until(lambda: at.desk.said("All of it."))
+        at.conversations.close()
+        at.words.say("Tell.", ".")
+    assert at.desk.shown == []
