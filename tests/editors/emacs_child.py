@@ -29,10 +29,9 @@ class Emacs(Terminal):
 
     def lisp(self, form: str) -> Any:
         """The value of a form, by JSON; nil is None and t is True."""
-        code = (
-            "(base64-encode-string (json-serialize (vector "
-            f"(with-current-buffer (window-buffer (selected-window)) {form})) :null-object nil :false-object :false) t)"
-        )
+        here = f"(with-current-buffer (window-buffer (selected-window)) {form})"
+        told = f"(json-serialize (vector {here}) :null-object nil :false-object :false)"
+        code = f"(base64-encode-string {told} t)"
         done = subprocess.run(
             [*self._client, code],
             env=self._env,

@@ -1,6 +1,6 @@
 """Vim 9 with ALE and the README's lines: a person converses in a document, by keys alone.
 
-ALE answers no request at all, asks no question, and checks no version: the least that a client does.
+ALE answers no request, asks no question, and checks no version: the least that a client does.
 """
 
 import re
