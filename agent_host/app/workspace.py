@@ -21,10 +21,10 @@ from agent_host.app.servers import (
 )
 from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.guidance import GuidanceProblem
-from agent_host.core.model import JsonObject, Role, RoleProblem
+from agent_host.core.model import SDK, JsonObject, Role, RoleProblem
 from agent_host.core.records import workspace_key
 from agent_host.core.uris import uri_to_path
-from agent_host.credentials import Credentials, read_credentials
+from agent_host.credentials import Credentials, only_asks, read_credentials
 from agent_host.fields.reader import ParseRules
 from agent_host.guidance.files import MayRead
 from agent_host.guidance.parsing import parse_prompt, parse_skill
@@ -142,7 +142,12 @@ class Workspace:
     def brings(self, root: str) -> tuple[str, ...]:
         """What trusting a folder would bring into use."""
         folder = Path(root, WORKSPACE_FOLDER)
-        roles = (f"{WORKSPACE_FOLDER}/{path.name}" for path in sorted(folder.glob("*.md")))
+        read = read_roles([RoleFolder(folder, self._narrow_rules)]).roles.values()
+        runs = {role.source: f" (runs {what})" for role in read if (what := _program_of(role))}
+        roles = (
+            f"{WORKSPACE_FOLDER}/{path.name}{runs.get(str(path), '')}"
+            for path in sorted(folder.glob("*.md"))
+        )
         return (*roles, *self._workspace_rules.names(root), *brought(root))
 
     def status(self) -> tuple[WorkspaceStatus, ...]:
@@ -331,6 +336,13 @@ class Workspace:
             state=(str(self._dirs.state), str(self._dirs.cache)),
             home=str(Path.home()),
         )
+
+
+def _program_of(role: Role) -> str | None:
+    """What a role has run in place of asking a vendor's model: a program, or a script."""
+    if role.runtime not in (None, SDK):
+        return role.runtime
+    return None if role.model is None or only_asks(role.model) else role.model
 
 
 def _fingerprint(folder: Path) -> tuple[tuple[str, int, int], ...]:

@@ -138,6 +138,29 @@ async def test_the_rules_of_an_unknown_workspace_are_listed_and_not_used(
     assert str(FILE) in found.brings(root)
 
 
+def test_a_role_that_has_a_program_run_says_so_in_the_question_for_trust(
+    workspace: Callable[..., Workspace],
+) -> None:
+    found = workspace(trust=False)
+    (root,) = found.roots
+    folder = Path(root, ".agent/rules/roles")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, line in (
+        ("plain", "model: openai/x"),
+        ("cli", "model: claude-code/opus"),
+        ("other", "runtime: acp:other"),
+        ("played", "model: scripted/x.yaml"),
+    ):
+        (folder / f"{name}.md").write_text(f"---\n{line}\n---\nWork.\n")
+    brought = [each.rpartition("/roles/")[2] for each in found.brings(root) if "/roles/" in each]
+    assert {
+        "plain.md",
+        "cli.md (runs claude-code/opus)",
+        "other.md (runs acp:other)",
+        "played.md (runs scripted/x.yaml)",
+    } <= set(brought)
+
+
 def test_what_is_ignored_of_a_folder_is_told(workspace: Callable[..., Workspace]) -> None:
     found = workspace(trust=False)
     (root,) = found.roots
