@@ -65,7 +65,7 @@ class Killed:
     safe: int
 
 
-@pytest.mark.timeout(300)  # some twenty hosts one after the other
+@pytest.mark.timeout(600)  # some twenty hosts one after the other
 @pytest.mark.parametrize("turns", [alone, helped])
 def test_a_host_killed_at_any_event_leaves_a_true_session_that_can_go_on(
     hosts: Hosts, vendor: Vendor, turns: Callable[[str], list[Turn]]
