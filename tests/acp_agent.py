@@ -391,6 +391,12 @@ class Agent:
         await self.client.session_update(session_id="child", update=done)
         await self.cancelled.wait()
 
+    async def do_runs_on(self) -> None:
+        """It passes over that it is to stop; what it runs ignores the signal as well."""
+        line = "trap '' TERM; (setsid sleep 876543 &); echo begun; sleep 876543"
+        await self.client.create_terminal(session_id="1", command=line, cwd=self.cwd)
+        await asyncio.Event().wait()
+
     async def do_grandchild(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.fork() == 0:

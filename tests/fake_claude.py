@@ -198,6 +198,11 @@ def play(prompt: list) -> None:
                 answer(f"got {text}" if "hunter" in text else "refused ")
                 # Three denials in a row would end the run.
                 call_ours("fs_read", f"toolu_{number}b", path="src/plain.py")
+        case "runs_on":
+            # It passes over that it is to stop; what it runs ignores the signal as well.
+            command = "trap '' TERM; (setsid sleep 876543 &); echo begun; sleep 876543"
+            call_ours("terminal_run", "toolu_1", command=command)
+            time.sleep(600)
         case "hangs_in_call":
             call_ours("fs_read", "toolu_1", path="a.txt")
         case "native":
