@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agent_host import __version__
+from agent_host import __version__, usage
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
@@ -27,7 +27,7 @@ from agent_host.app.workspace import Workspace
 from agent_host.app.workspace_rules import WorkspaceRules
 from agent_host.core.errors import AgentHostError
 from agent_host.core.external import ServerStatus
-from agent_host.core.model import ModelInfo, Role, RuntimeOptions
+from agent_host.core.model import ModelInfo, Role
 from agent_host.credentials import Credentials, read_credentials
 from agent_host.keychain import Keychain
 from agent_host.lsp.host import Folder, WorkspaceStatus
@@ -38,9 +38,8 @@ from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.rules import read_rules
 from agent_host.permissions.trust import TrustBook
 from agent_host.roles import RoleShelf
-from agent_host.runtimes import CLAUDE
-from agent_host.runtimes.claude_info import claude_info
 from agent_host.runtimes.embedded.model import ModelFile, model_file
+from agent_host.runtimes.own_programs import OwnPrograms
 from agent_host.settings import (
     SettingProblem,
     Settings,
@@ -51,7 +50,7 @@ from agent_host.settings import (
 from agent_host.store.probe import shown, trouble
 
 LOCAL_SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "LM Studio": 1234}
-PROGRAMS = ("claude", "gemini", "codex", "opencode", "git")
+PROGRAMS = ("git",)
 PACKAGES = ("pygls", "openai-agents", "openai", "anthropic", "google-genai", "ripgrep")
 _SECONDS = 1.0
 _ANY = Role("doctor", "", "", "", "", skills=frozenset({"mcp"}))
@@ -75,14 +74,15 @@ class Situation:
 
     @property
     def models(self) -> tuple[ModelInfo, ...]:
-        """The vendors' models, the embedded one, and what the claude CLI runs."""
-        return (*self.credentials.models(), self.embedded.info(), self.claude)
+        """The vendors' models, the embedded one, and what the agents that are runtimes run."""
+        return (*self.credentials.models(), self.embedded.info(), *self.agents)
 
     @property
-    def claude(self) -> ModelInfo:
-        """The claude CLI as a runtime; starts it for its version."""
-        options = self.settings.runtimes.get(CLAUDE, RuntimeOptions())
-        return claude_info(scrubbed(self.environment, options.inherit), options)
+    def agents(self) -> tuple[ModelInfo, ...]:
+        """The agents of others that can be runtimes; starts the claude CLI for its version."""
+        return OwnPrograms(
+            partial(scrubbed, self.environment), lambda: self.settings.runtimes, usage.price
+        ).infos()
 
     @property
     def servers(self) -> ServerList:

@@ -49,7 +49,7 @@ def _sections(report: Report) -> Mapping[str, list[str]]:
         "MCP servers": [_mcp(each) for each in report.mcp] or ["none is configured"],
         "Roles": [f"{role.name}: {role.description} ({role.source})" for role in roles],
         "Sandbox for commands": [_sandbox(report.sandbox)],
-        "Runtimes": [_runtime(situation.claude)],
+        "Runtimes": [_runtime(each) for each in situation.agents],
         "Programs": _programs(report),
         "Sessions": [report.store, *filter(None, [report.store_problem])],
         "Directories": [

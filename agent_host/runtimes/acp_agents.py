@@ -69,7 +69,13 @@ KNOWN: Mapping[str, Agent] = MappingProxyType(
             "@agentclientprotocol/codex-acp",
             # By itself it writes in the workspace without asking. So it asks for all but what
             # its own sandbox lets it do: to read, without a network.
-            MappingProxyType({"INITIAL_AGENT_MODE": "read-only"}),
+            MappingProxyType(
+                {
+                    "INITIAL_AGENT_MODE": "read-only",
+                    # Else each turn is followed by a call of the model that nobody counts.
+                    "CODEX_ACP_PROMPT_SUGGESTIONS": "false",
+                }
+            ),
             modes=("read-only",),
             confined=True,
         ),

@@ -47,7 +47,7 @@ class GeminiCliVendor(GeminiVendor):
 
 
 class CodexVendor(OpenAIVendor):
-    """Takes what Codex sends; a call of `space/name` is in that name space."""
+    """Takes what Codex sends. `space/name` is a tool in that name space; `exec` runs a script."""
 
     def check(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> None:
         here(path == "/v1/responses")
@@ -58,6 +58,8 @@ class CodexVendor(OpenAIVendor):
             item = event.get("item", {})
             if "/" in item.get("name", ""):
                 item["namespace"], item["name"] = item["name"].split("/")
+            if item.get("name") == "exec":
+                item |= {"type": "custom_tool_call", "input": item.pop("arguments")}
             yield place, event
 
 
@@ -143,6 +145,10 @@ def _opencode(vendor: VendorServer) -> dict[str, str]:
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
+def _outside(line: str) -> dict[str, str]:
+    return {"cmd": line, "sandbox_permissions": "require_escalated", "justification": "a test"}
+
+
 def _codex(vendor: VendorServer) -> dict[str, str]:
     loop = {"name": "loop", "base_url": vendor.url, "env_key": "CODEX_API_KEY"}
     config = {"model": "gpt-6.1-sol", "model_providers": {"loop": loop}}
@@ -184,10 +190,9 @@ CODEX = Real(
     command=("node", str(MORE / "@agentclientprotocol" / "codex-acp" / "dist" / "index.js")),
     env=_codex,
     key="CODEX_API_KEY",
-    # Else it runs in its own sandbox what only reads, and asks only when that has failed.
-    shell=lambda line: Call(
-        "exec_command", {"cmd": line, "sandbox_permissions": "require_escalated"}
-    ),
+    # Its newer models call tools by scripts. Without that wish it runs in its own sandbox what only
+    # reads, and asks only when that has failed.
+    shell=lambda line: Call("exec", f"await tools.exec_command({json.dumps(_outside(line))})"),
     tool="mcp__agent_host/docs__search",
     writes=lambda cwd: Call("exec_command", {"cmd": f"apply_patch <<'E'\n{PATCH}\nE"}),
     quits=True,

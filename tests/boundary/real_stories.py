@@ -121,7 +121,7 @@ async def stops_and_resumes(which: Real, folder: Path) -> None:
             runtime,
             cwd,
             history,
-            lambda _: until(lambda: pids.exists() and pids.read_text()),
+            lambda _: until(lambda: pids.exists() and pids.read_text(), seconds=50),
         )
         assert not {int(pid) for pid in pids.read_text().split()} & set(processes(lambda _: True))
         history += tuple(sink.memory)
@@ -131,6 +131,7 @@ async def stops_and_resumes(which: Real, folder: Path) -> None:
         told = json.dumps(vendor.bodies[-1])
         assert all(words in told for words in ("the first words", "go on", "last"))
         assert "not for it" not in told
+        assert len(vendor.bodies) == len(turns), "it has called its model for something else"
 
 
 async def asks_for_each(which: Real, folder: Path) -> None:

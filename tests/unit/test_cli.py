@@ -112,6 +112,8 @@ def test_doctor_tells_wrong_settings_and_what_it_searched(tmp_path: Path) -> Non
     assert "(searched /nowhere)" in done.stdout
     assert str(config) in done.stdout
     assert "\nSandbox for commands\n" in done.stdout
+    for agent in ("claude-code", "acp:claude", "acp:codex", "acp:gemini", "acp:opencode"):
+        assert f"  {agent}: The runtime `{agent}` needs the program" in done.stdout
 
 
 def test_nothing_of_an_untrusted_folder_is_used_and_all_of_it_is_told(tmp_path: Path) -> None:
