@@ -1,5 +1,5 @@
 ;; emacs -Q --batch -l README's lines -l this, in a workspace: one conversation, its answers by stdin.  -*- lexical-binding: t -*-
-;; Prints the texts that a test looks at, as JSON. Batch has no command loop: hooks are run by hand.
+;; Prints the texts that a test looks at, as JSON in base64. Batch has no command loop: hooks are run by hand.
 (setq make-backup-files nil auto-save-default nil create-lockfiles nil)
 
 (defun await (what is-true)
@@ -35,4 +35,5 @@
     (undo-boundary)
     (undo)
     (setq undone (buffer-string)))
-  (princ (json-serialize (list :talk (buffer-string) :disk disk :edited edited :undone undone))))
+  (princ (base64-encode-string
+          (json-serialize (list :talk (buffer-string) :disk disk :edited edited :undone undone)) t)))

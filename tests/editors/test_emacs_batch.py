@@ -1,5 +1,6 @@
 """Emacs 30 in batch with the README's lines: a conversation by eglot alone, without a terminal."""
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_a_prompt_is_answered_asked_about_stopped_and_undone(job: Job, tmp_path:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout[done.stdout.index('{"talk"') :])
+    seen = json.loads(base64.b64decode(done.stdout.split()[-1]))
     assert "> Allow once\n> changed tidy.py (+1 -1)\n\nIt is done.\n\n> stopped" in seen["talk"]
     assert seen["edited"] == "name = 'agent'\n"
     assert seen["disk"] == seen["undone"] == job.file.read_text() == DISK
