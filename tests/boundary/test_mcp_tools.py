@@ -188,6 +188,29 @@ async def test_a_call_that_is_withdrawn_ends() -> None:
         assert '"isError": true' in (await answer).text
 
 
+async def test_one_is_answered_while_others_hang() -> None:
+    """Connections that say nothing, half of a request, and a call that takes for ever."""
+
+    async def call(_: ToolCall) -> ToolResult:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with httpx2.AsyncClient() as client, offered((READ,), call) as address:
+        wish = json.dumps(request("tools/call", {"name": "fs_read"})).encode()
+        whole = head(address, wish).replace("\n", "\r\n").encode() + b"\r\n" + wish
+        writers: list[asyncio.StreamWriter] = []
+        for said in (b"", whole[:40], whole[:-5], whole):
+            _, writer = await asyncio.open_connection("127.0.0.1", address.port)
+            writer.write(said)
+            await writer.drain()
+            writers.append(writer)
+        async with asyncio.timeout(10):
+            listed = await post(client, address, request("tools/list"))
+        assert [tool["name"] for tool in listed.json()["result"]["tools"]] == ["fs_read"]
+        for writer in writers:
+            writer.close()
+
+
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_packages_own_client_finds_and_calls_our_tools(mode: Any) -> None:
     async with offered((READ,), answered) as address:
