@@ -4,6 +4,7 @@ Paths are absolute strings. Not here: what is done (actions.py), what may be don
 what happens over time (events.py), how the outside is reached (ports.py).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -123,6 +124,16 @@ class Usage:
             context_window=last.context_window,
             estimated=self.estimated or other.estimated,
         )
+
+
+def told_cost(value: object) -> float | None:
+    """US dollars as another program told them in its JSON; None if that is no amount.
+
+    Not a number, which its JSON may hold, would be below every limit.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None
 
 
 def _sum_of_costs(one: Usage, other: Usage) -> float | None:

@@ -6,7 +6,7 @@ that had cost before is taken off.
 
 from dataclasses import replace
 
-from agent_host.core.model import JsonObject, Usage
+from agent_host.core.model import JsonObject, Usage, told_cost
 from agent_host.runtimes.acp_peer import as_object
 
 
@@ -44,14 +44,14 @@ class Spending:
             context_window=size if isinstance(size, int) and size else None,
         )
         cost = as_object(update.get("cost"))
-        amount = cost.get("amount")
+        amount = told_cost(cost.get("amount"))
         # An agent that does not know the price says 0.
-        if cost.get("currency") != "USD" or not isinstance(amount, int | float) or amount <= 0:
+        if cost.get("currency") != "USD" or not amount:
             return
         if live:
-            self.total = float(amount)
+            self.total = amount
         else:
-            self._before = float(amount)
+            self._before = amount
 
     def answered(self, answer: JsonObject) -> None:
         """Take what the answer to the prompt tells of tokens."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from agent_host.core.model import JsonObject, Usage
+from agent_host.core.model import JsonObject, Usage, told_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,6 @@ def _response(response: JsonObject) -> Event:
 
 
 def _finished(message: JsonObject) -> Finished:
-    cost = message.get("total_cost_usd")
     return Finished(
         kind=_text(message, "subtype"),
         is_error=message.get("is_error") is True,
@@ -310,7 +309,7 @@ def _finished(message: JsonObject) -> Finished:
         errors=_texts(message.get("errors")),
         status=_whole(message, "api_error_status") or None,
         stop_reason=_text(message, "stop_reason"),
-        cost=float(cost) if isinstance(cost, int | float) else None,
+        cost=told_cost(message.get("total_cost_usd")),
         session=_text(message, "session_id"),
     )
 

@@ -1,8 +1,10 @@
 """What tokens cost."""
 
+import json
+
 import pytest
 
-from agent_host.core.model import Usage
+from agent_host.core.model import Usage, told_cost
 from agent_host.usage import price
 
 
@@ -32,3 +34,22 @@ def test_each_vendor_has_prices(model: str) -> None:
 )
 def test_a_price_that_is_not_known_is_not_zero(model: str) -> None:
     assert price(model, Usage(1, 1000, 1000)) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "cost"),
+    [
+        ("0.25", 0.25),
+        ("0", 0.0),
+        ("NaN", None),
+        ("Infinity", None),
+        ("-1", None),
+        ("true", None),
+        ('"1"', None),
+        ("null", None),
+    ],
+)
+def test_what_a_program_tells_as_its_cost_is_an_amount_or_not_known(
+    told: str, cost: float | None
+) -> None:
+    assert told_cost(json.loads(told)) == cost
