@@ -148,6 +148,8 @@ def _all(case: _Case) -> Iterator[Argv]:
 
 
 def _sandbox(case: _Case) -> Decision | None:
+    if case.policy.sandbox_required and case.subject.by_runtime:
+        return deny("sandbox", "commands need a sandbox here, and the agent would run it outside")
     if case.policy.sandbox_required and not case.policy.confined:
         return deny("sandbox", "commands need a sandbox here, and there is none")
     return None
@@ -237,8 +239,8 @@ def _rule_for(case: _Case, part: Argv) -> Decision | None:
 
 def _safe(case: _Case, part: Argv) -> Decision | None:
     """The safe table: all that it reads is known, in the workspace, and does not look secret."""
-    if not case.policy.shell_auto_allow:
-        return None
+    if not case.policy.shell_auto_allow or case.subject.by_runtime:
+        return None  # the table is for what the sandbox confines
     found, why = reading(part), is_safe(part)
     if found is None or why is None or (found.recursive and not _all_hidden(case.policy)):
         return None

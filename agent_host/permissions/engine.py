@@ -244,7 +244,7 @@ def _default_external(subject: Subject) -> Decision:
 def _default_reading(subject: Subject, policy: Policy) -> Decision:
     if secret := _secret(subject):
         return ask("secret", f"it looks like {secret}", "session")
-    if subject.unfiltered and subject.facts is not None and subject.facts.kind != "file":
+    if subject.by_runtime and subject.facts is not None and subject.facts.kind != "file":
         return ask("secret", "it would show files that look secret, too", "session")
     if _inside(subject, policy):
         return allow("default", "it only reads or shows what is in the workspace")

@@ -172,7 +172,9 @@ def _notes(
     if subject.action == "terminal.run":
         if subject.network and decision.source != "network":
             notes.append("with network")
-        if policy.confined:
+        if subject.by_runtime:
+            notes.append("the agent runs it itself, without a sandbox")
+        elif policy.confined:
             notes.append(f"sandbox: {policy.sandbox}")
         elif decision.source != "sandbox":
             notes.append("no sandbox")

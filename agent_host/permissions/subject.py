@@ -60,7 +60,8 @@ class Subject:
     arguments, `content` stands for the server's configuration and all that it says of the tool,
     which is `said`, and `provider` is how the server is reached. `called`: the role of an agent
     that is called, and then `command_text` is what it is told. `moved_to`: the true path that it is
-    moved to. `unfiltered`: a search by a runtime's own means, which leaves no file out.
+    moved to. `by_runtime`: a runtime does it by its own means, so that a search leaves no file out
+    and a command has no sandbox.
     """
 
     action: str
@@ -83,7 +84,7 @@ class Subject:
     content: str | None = None
     provider: str | None = None
     said: str | None = None
-    unfiltered: bool = False
+    by_runtime: bool = False
 
     @property
     def true_path(self) -> str | None:
@@ -218,6 +219,11 @@ def command_subject(
     )
 
 
+def sandbox_of(subject: Subject, policy: Policy) -> str:
+    """What confines the command: ours has no hold of what a runtime runs itself."""
+    return "none" if subject.by_runtime else policy.sandbox
+
+
 def command_key(subject: Subject, policy: Policy, script: str | None = None) -> GrantKey | None:
     """The key under which a command, or a part of it, is remembered; None if it never is."""
     if not isinstance(subject.command, Plain) or subject.cwd is None:
@@ -227,7 +233,7 @@ def command_key(subject: Subject, policy: Policy, script: str | None = None) -> 
         script or subject.command.script,
         policy.role.sha256,
         subject.cwd,
-        policy.sandbox,
+        sandbox_of(subject, policy),
     )
 
 

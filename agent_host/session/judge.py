@@ -67,10 +67,10 @@ class Judged:
 
 
 def by_itself(judged: Judged) -> Judged:
-    """The judgement if a runtime does it by its own means: its search leaves no file out."""
-    if judged.subject.action != "fs.search":
+    """The judgement if a runtime does it by its own means, which nothing of ours confines."""
+    if judged.subject.action not in {"fs.search", "terminal.run"}:
         return judged
-    subject = replace(judged.subject, unfiltered=True)
+    subject = replace(judged.subject, by_runtime=True)
     return replace(judged, subject=subject, decision=judge(subject, judged.policy))
 
 

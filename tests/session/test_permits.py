@@ -30,7 +30,7 @@ A = through_host("fs_write", path="/w/a.txt", text="new\n")
 B = through_host("fs_write", path="/w/b.txt", text="new b\n")
 OTHER = through_host("fs_write", path="/w/a.txt", text="other\n")
 RUN = through_host("terminal_run", command="make it", cwd="/w")
-
+LIST = through_host("terminal_run", command="ls", cwd="/w")
 WIDER = through_host("terminal_run", command="make it", network=True)
 
 
@@ -63,6 +63,7 @@ async def did(host: Stage, wish: ToolCall, *calls: ToolCall) -> list[str]:
         (COMMAND, [RUN], 1, "Done through the host"),
         (COMMAND, [RUN, RUN], 2, "Done through the host"),
         (COMMAND, [through_host("terminal_run", command="make it --all")], 2, "Did it"),
+        (tool("terminal_run", command="ls"), [LIST], 1, "Done through the host"),
         (tool("terminal_run", command="make it"), [WIDER], 2, "Not done: the agent has the host"),
     ],
 )

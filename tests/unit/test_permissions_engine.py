@@ -394,6 +394,20 @@ def test_without_a_real_sandbox_nothing_runs_unasked(sandbox: str) -> None:
     assert outcome(judge(run("ls"), required)) == "deny sandbox"
 
 
+def test_what_a_runtime_runs_itself_is_judged_as_outside_the_sandbox() -> None:
+    policy = replace(POLICY, secrets_masked=True)
+    for command in ("ls", "grep -r x .", "cat a.py"):
+        assert judge(run(command), policy).verdict == "allow"
+        subject = replace(run(command), by_runtime=True)
+        assert outcome(judge(subject, policy)) == "ask default session workspace"
+        assert outcome(judge(subject, replace(policy, sandbox_required=True))) == "deny sandbox"
+    subject = replace(run("ls"), by_runtime=True)
+    for sandbox, verdict in (("bubblewrap", "ask"), ("none", "allow")):
+        key = GrantKey("terminal.run", "ls", ROLE.sha256, ROOT, sandbox)
+        granted = replace(policy, grants=HeldGrants((Grant("g", key, "session", "coder", 0.0),)))
+        assert judge(subject, granted).verdict == verdict
+
+
 def test_the_network_asks_each_time() -> None:
     subject = run("ls", network=True)
     assert outcome(judge(subject, POLICY)) == "ask network"
