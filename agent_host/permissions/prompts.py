@@ -173,7 +173,7 @@ def _notes(
         if subject.network and decision.source != "network":
             notes.append("with network")
         if subject.by_runtime:
-            notes.append("the agent runs it itself, without a sandbox")
+            notes.append("the agent runs it itself, outside our sandbox")
         elif policy.confined:
             notes.append(f"sandbox: {policy.sandbox}")
         elif decision.source != "sandbox":

@@ -160,7 +160,7 @@ def test_a_title_tells_of_missing_sandbox_network_and_reason() -> None:
     assert "no sandbox: it can do all that you can" in ask(command("git push"), bare).title
     assert "· no sandbox" in ask(command("ls *"), bare).title
     itself = replace(command("ls *"), by_runtime=True)
-    assert "· the agent runs it itself, without a sandbox" in ask(itself).title
+    assert "· the agent runs it itself, outside our sandbox" in ask(itself).title
     assert "bubblewrap" not in ask(itself).title
     assert "wants to reach the network" in ask(command("npm2 ci", network=True)).title
     assert "with network" in ask(command("ls *", network=True)).title
