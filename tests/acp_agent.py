@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -46,7 +47,7 @@ class Agent:
             protocol_version=version,
             agent_capabilities=schema.AgentCapabilities(
                 load_session=BEHAVIOUR != "forgets",
-                mcp_capabilities=schema.McpCapabilities(http=BEHAVIOUR == "calls_tool"),
+                mcp_capabilities=schema.McpCapabilities(http=BEHAVIOUR.startswith("calls_")),
             ),
             agent_info=schema.Implementation(name="test-agent", version="1.0"),
             auth_methods=[schema.AuthMethodAgent(id="login", name="Log in with a browser")],
@@ -168,6 +169,12 @@ class Agent:
         names = [tool["name"] for tool in listed["tools"]]
         await self.say(json.dumps([allowed, other, answer["content"][0]["text"], names]))
 
+    async def do_calls_external(self) -> None:
+        (server,) = self.begun["mcp_servers"]
+        call = {"name": "test__go", "arguments": {"where": "home"}}
+        answer = await asyncio.to_thread(post, server, "tools/call", call)
+        await self.say("It says: " + answer["content"][0]["text"])
+
     async def do_repeats(self) -> None:
         await self.say(json.dumps(self.words))
 
@@ -286,11 +293,26 @@ class Agent:
     async def do_costs(self) -> None:
         for amount in (0.25, 0.5, 0.75, 1.0):
             await self.update(helpers.start_tool_call(f"c{amount}", "Look", kind="read"))
-            cost = schema.Cost(amount=amount, currency="USD")
-            kind = "usage_update"
-            await self.update(schema.UsageUpdate(session_update=kind, used=5, size=9, cost=cost))
+            await self.tell_cost(amount)
             await self.update(helpers.update_tool_call(f"c{amount}", status="completed"))
         await self.say("all of it")
+
+    async def do_never_ends(self) -> None:
+        for number in itertools.count(1):
+            await self.say(f"Step {number}.")
+            await self.tell_cost(0.25 * number)
+            time.sleep(0.1)
+            await self.update(helpers.start_tool_call(f"c{number}", "Look", kind="read"))
+            await self.update(helpers.update_tool_call(f"c{number}", status="completed"))
+
+    async def do_is_dear(self) -> None:
+        await self.say("Hello.")
+        await self.tell_cost(0.5)
+
+    async def tell_cost(self, amount: float) -> None:
+        cost = schema.Cost(amount=amount, currency="USD")
+        kind = "usage_update"
+        await self.update(schema.UsageUpdate(session_update=kind, used=5, size=9, cost=cost))
 
     async def do_asks_twice(self) -> None:
         first = await self.ask("t1", title="Run", kind="execute", raw_input={"command": "true"})
@@ -371,6 +393,14 @@ class Agent:
             said = "400 messages.1.content.0: Invalid `signature` in `thinking` block"
             raise acp.RequestError(-32603, said)
         await self.say(json.dumps(self.words))
+
+    async def do_asks_around_end(self) -> None:
+        async def ask() -> None:
+            await self.command("l1", "echo one >> made.txt")
+            time.sleep(0.05)
+            await self.command("l2", "echo two >> made.txt")
+
+        self.late = asyncio.create_task(ask())  # noqa: TID251 - no group is at hand
 
     async def do_asks_nested(self) -> None:
         """An agent that it has called itself, in a session of its own, wants to run something."""

@@ -3,6 +3,7 @@
 `fake_claude.py BEHAVIOUR` and the CLI's own arguments. Standard library only.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -148,7 +149,7 @@ def main() -> None:
         begin(permissionMode="bypassPermissions")
     if BEHAVIOUR == "no_server":
         begin(mcp_servers=[{"name": "agent-host", "status": "failed"}])
-    if BEHAVIOUR == "begins_early":
+    if BEHAVIOUR in ("begins_early", "never_reaches"):
         begin(mcp_servers=[{"name": "agent-host", "status": "pending"}])
     else:
         begin()
@@ -161,7 +162,7 @@ def main() -> None:
 
 def play(prompt: list) -> None:
     match BEHAVIOUR:
-        case "answers" | "lost":
+        case "answers" | "lost" | "never_reaches":
             answer("Hello.")
         case "reflects":
             file = FLAGS.get("system-prompt-file") or FLAGS["append-system-prompt-file"]
@@ -170,6 +171,18 @@ def play(prompt: list) -> None:
             answer(json.dumps({**told, "cwd": str(Path.cwd()), "tty": sys.stdout.isatty()}))
         case "calls" | "begins_early":
             answer("It says: " + call_ours("fs_read", "toolu_1", path="a.txt"))
+        case "never_ends":
+            for number in itertools.count(1):
+                answer(f"Step {number}.")
+                time.sleep(0.1)
+                call_ours("fs_read", f"toolu_{number}", path=f"{number}.txt")
+        case "never_ends_behind":
+            # Only its results tell what all of it has cost so far.
+            say("system", subtype="task_started", task_id="t1")
+            for number in itertools.count(1):
+                answer(f"Step {number}.")
+                finish(total_cost_usd=0.25 * number)
+                begin()
         case "calls_external":
             answer("It says: " + call_ours("test__go", "toolu_1", where="home"))
         case "is_steered":

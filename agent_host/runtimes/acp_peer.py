@@ -15,6 +15,9 @@ from agent_host.core.model import JsonObject
 from agent_host.process import ChildGone, ChildProcess
 
 LAST_WORD_SECONDS = 0.5
+MOST_LATE = 100
+"""So many messages after the end of its turn are waited for."""
+
 PERMISSION = "session/request_permission"
 INVALID_PARAMS, NO_METHOD, INTERNAL, CANCELLED = -32602, -32601, -32603, -32800
 MISSING = -32002
@@ -94,16 +97,31 @@ class Peer:
 
     async def quiet(self, seconds: float) -> None:
         """Wait until it has said nothing for so long, from now on."""
-        with contextlib.suppress(TimeoutError):
-            while self._gone is None:
-                self._heard.clear()
-                async with asyncio.timeout(seconds):
-                    await self._heard.wait()
+        while await self._hears(seconds):
+            pass
 
-    async def settled(self) -> None:
-        """Wait until none of its requests is being served."""
-        while self._serving:
-            await asyncio.wait(tuple(self._serving.values()))
+    async def settled(self, seconds: float) -> None:
+        """Wait until none of its requests is being served and it says nothing for so long.
+
+        It may not go on for ever: MOST_LATE messages are waited for.
+        """
+        for _ in range(MOST_LATE):
+            while self._serving:
+                await asyncio.wait(tuple(self._serving.values()))
+            if not await self._hears(seconds):
+                return
+
+    async def _hears(self, seconds: float) -> bool:
+        """Whether it says something within so long."""
+        if self._gone is not None:
+            return False
+        self._heard.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._heard.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def drop_requests(self) -> None:
         """Stop serving what it has asked."""

@@ -44,6 +44,9 @@ from agent_host.runtimes.program_trouble import printed, silent
 from agent_host.runtimes.resume import Past, session_item
 from agent_host.runtimes.trouble import refuses_hidden
 
+QUIET_SECONDS = 0.2
+"""How long, after its turn, it may still begin to ask."""
+
 _SPEAKS = ("agent_message_chunk", "agent_thought_chunk", "tool_call")
 """The updates that come from the agent's model."""
 
@@ -133,7 +136,7 @@ class Talk:
             prompt = self._prompt(past.missed, first=past.session is None)
             told = {"sessionId": self.session, "prompt": prompt}
             answer = await self._peer.ask("session/prompt", told)
-            await self._peer.settled()
+            await self._peer.settled(QUIET_SECONDS)
             self.stop_reason = str(answer.get("stopReason", "end_turn"))
             self.spending.answered(answer)
             self._tell_usage()

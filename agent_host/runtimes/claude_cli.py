@@ -135,9 +135,7 @@ def _result(talk: Talk, ended: ChildExit, stderr: str) -> RuntimeResult:
     error: AgentHostError | None = talk.trouble
     if error is None and talk.finished is None:
         error = gone("claude", ended, stderr, talk.remark)
-    usage, cost = talk.usage, talk.finished.cost if talk.finished else None
-    if cost and usage.requests:
-        usage = replace(usage, cost_usd=cost)
+    usage = talk.used
     if error is not None or talk.finished is None:
         return RuntimeResult("failed", "", error=error, usage=usage, session=talk.session)
     return replace(outcome_of(talk.finished), usage=usage, session=talk.session)

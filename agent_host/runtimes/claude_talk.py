@@ -117,6 +117,7 @@ class Talk:
         self._part = ""
         self._printed = ""
         self._over = False
+        self._unreached = False
 
     @property
     def lost(self) -> bool:
@@ -131,6 +132,12 @@ class Talk:
         """Whether the vendor does not take back what the CLI has kept, before anything was done."""
         done = any(not isinstance(item, UserSaid) for item in self._items)
         return self.finished is not None and not done and is_refused_history(self.finished)
+
+    @property
+    def used(self) -> Usage:
+        """All so far; its cost is the CLI's own account, once it has told that."""
+        cost = self.finished.cost if self.finished is not None else None
+        return replace(self.usage, cost_usd=cost) if cost else self.usage
 
     @property
     def spent(self) -> float | None:
@@ -244,6 +251,9 @@ class Talk:
                 (self._behind.add if running else self._behind.discard)(task)
             case Finished():
                 self.finished = event
+                if event.cost:
+                    self._sink.total(self.used)  # it may go on with what is behind it
+                self._tell_unreached()
 
     def _spoke(self, event: Spoke) -> None:
         if not event.told:
@@ -254,7 +264,17 @@ class Talk:
     def _wish(self, event: Wished) -> None:
         self._wished[event.call_id] = event
         ours = event.name.removeprefix(OUR_PREFIX)
+        self._unreached = self._unreached and ours == event.name
         self._remember(Called(event.call_id, ours, json.dumps(event.arguments)))
+
+    def _tell_unreached(self) -> None:
+        if self._unreached:
+            self._unreached = False
+            ended = (
+                "It has used none of the host's tools, which it had not reached when it began: it "
+                "has read and changed nothing. Run it again if it should have."
+            )
+            self._sink.log(NAME, ended)
 
     def _say(self, text: str, *, thinking: bool) -> None:
         if thinking:
@@ -300,7 +320,9 @@ class Talk:
         if self._terms.native or not self._request.tools:
             return None
         if server == "pending":
-            self._sink.log(NAME, "It begins before it has reached the host's tools.")
+            self._unreached = True
+            begins = "It begins before it has reached the host's tools; until then it has none."
+            self._sink.log(NAME, begins)
         elif server != "connected":
             return failure(f"its connection to the host's tools is {server}", None)
         return None

@@ -7,7 +7,7 @@ it shares with the other agents of its run (team.py).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_host.core.actions import CallAgent
 from agent_host.core.errors import AgentHostError, RuntimeFailed
@@ -149,6 +149,9 @@ class Agent:
         # What the runtime itself has added up counts more than the sum of its parts.
         if outcome.usage is not None:
             self._set_usage(outcome.usage)
+        # One that tells only in the end what it has used could not be ended before.
+        if outcome.status == "completed" and (beyond := self.budget.beyond) is not None:
+            return replace(outcome, status="limit", limit=beyond.limit, reason=beyond.reason)
         return outcome
 
     async def _run(self, request: RuntimeRequest) -> RuntimeResult:

@@ -27,7 +27,7 @@ async def test_a_plain_answer_with_usage_and_session(tmp_path: Path) -> None:
     result, sink = await run(which, tmp_path)
     assert (result.status, result.output, sink.said) == ("completed", "Done.", "Hello.")
     assert result.session == SESSION
-    assert sink.used == [Usage(1, 100, 20, cached_tokens=60)]
+    assert sink.used == [result.usage]
     assert result.usage == Usage(1, 100, 20, cached_tokens=60, cost_usd=0.5)
     assert sink.exits == [(0, None)]
     assert sink.logs == [

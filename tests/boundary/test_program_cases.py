@@ -174,6 +174,26 @@ async def test_one_that_begins_before_it_has_reached_our_tools_is_told_of(tmp_pa
     assert any("before it has reached the host's tools" in line for line in sink.logs)
 
 
+async def test_one_that_never_reaches_our_tools_says_what_that_means(tmp_path: Path) -> None:
+    result, sink = await run(fake("never_reaches"), tmp_path)
+    assert result.status == "completed"
+    (line,) = (line for line in sink.logs if "has used none of the host's tools" in line)
+    assert "Run it again" in line
+    _, sink = await run(fake("begins_early"), tmp_path)
+    assert not any("used none" in line for line in sink.logs)
+
+
+# ---- it asks around its end
+
+
+async def test_what_it_asks_just_before_and_after_its_end_is_answered(tmp_path: Path) -> None:
+    gate = Gate()
+    result, _ = await run(agent("asks_around_end"), tmp_path, gate, model=ACP)
+    assert result.status == "completed"
+    assert (tmp_path / "made.txt").read_text() == "one\ntwo\n"
+    assert gate.settled == [("l1", "ok"), ("l2", "ok")]
+
+
 # ---- its processes
 
 

@@ -3,24 +3,29 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from agent_host.mcp.servers import WAIT_SECONDS
 from tests.e2e.conftest import Hosts
 from tests.e2e.processes import descendants, wait_gone
 from tests.e2e.script import calls, expecting, says
 
 CLAUDE = Path(__file__).parents[1] / "fake_claude.py"
 SERVER = Path(__file__).parents[1] / "bad_mcp_server.py"
+ACP = Path(__file__).parents[1] / "acp_agent.py"
 GO = ("test__go", {"where": "home"})
+GOOD = {"command": sys.executable, "args": ["-S", str(SERVER), "x"]}
 
 
 def configured(hosts: Hosts, **more: Any) -> None:
     """A server of the user's settings, in a trusted workspace."""
     config = hosts.state / "config" / "config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
-    server = {"command": sys.executable, "args": ["-S", str(SERVER), "x"]}
-    config.write_text(json.dumps({"mcpServers": {"test": server}, "trust": "always", **more}))
+    config.write_text(json.dumps({"mcpServers": {"test": GOOD}, "trust": "always", **more}))
 
 
 def test_a_tool_is_called_once_it_was_allowed_and_its_server_ends_with_the_host(
@@ -119,3 +124,24 @@ def test_the_claude_cli_calls_a_tool_of_an_mcp_server_through_the_gate(hosts: Ho
     for question in editor.questions():
         assert "use the tool go of the MCP server test" in question["params"]["message"]
     editor.shutdown()
+
+
+@pytest.mark.parametrize(("name", "file"), [("claude-code", CLAUDE), ("acp:test", ACP)])
+def test_a_dead_server_keeps_no_program_from_the_good_one(
+    hosts: Hosts, name: str, file: Path
+) -> None:
+    dead = {"command": sys.executable, "args": ["-S", "-c", "raise SystemExit('no licence')"]}
+    command = [sys.executable, str(file), "calls_external"]
+    servers = {"dead": dead, "test": GOOD}
+    configured(hosts, mcpServers=servers, runtimes={name: {"command": command}})
+    editor = hosts.start()
+    editor.answers = "Allow once"
+    begun = time.monotonic()
+    run = editor.run("Go.", runtime=name)
+    assert run.result()["status"] == "completed"
+    assert time.monotonic() - begun < WAIT_SECONDS, "it was not waited for"
+    assert "It says: gone" in run.text()
+    assert [d["status"] for d in run.deltas("toolResult")] == ["ok"]
+    (told,) = (d["text"] for d in run.deltas("log") if d["source"] == "mcp")
+    assert told.startswith("MCP server dead can't be used: ")
+    assert "no licence" in told
