@@ -24,7 +24,7 @@ from agent_host.actions.probe import probe
 from agent_host.actions.sandbox import Sandbox
 from agent_host.app.servers import FolderServers, ServerList, misnamed_in_settings, server_list
 from agent_host.app.workspace import Workspace
-from agent_host.app.workspace_rules import WorkspaceRules
+from agent_host.app.workspace_rules import WorkspaceRules, trust_book
 from agent_host.core.errors import AgentHostError
 from agent_host.core.external import ServerStatus
 from agent_host.core.model import ModelInfo, Role
@@ -36,7 +36,6 @@ from agent_host.mcp.connect import Surroundings
 from agent_host.mcp.servers import McpServers
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.rules import read_rules
-from agent_host.permissions.trust import TrustBook
 from agent_host.roles import RoleShelf
 from agent_host.runtimes.embedded.model import ModelFile, model_file
 from agent_host.runtimes.own_programs import OwnPrograms
@@ -88,7 +87,7 @@ class Situation:
     def servers(self) -> ServerList:
         """The MCP servers of the settings and the workspace."""
         root = str(self.workspace)
-        book = TrustBook(self.dirs.state, time.time)
+        book = trust_book(self.dirs.state, time.time)
         trusted = self.settings.trust == "always" or (
             self.settings.trust == "ask" and book.trusted(root)
         )
@@ -158,7 +157,7 @@ def look(workspace: Path, environ: Mapping[str, str]) -> Situation:
         dirs,
         environ,
         GrantBook(dirs.state, time.time, str),
-        TrustBook(dirs.state, time.time),
+        trust_book(dirs.state, time.time),
         parse_rules=read_rules,
         narrow_rules=partial(read_rules, narrow_only=True),
         sandbox=lambda: "none",

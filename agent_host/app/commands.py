@@ -33,7 +33,7 @@ class Commands:
                 return revert_answer(await self._library.revert(run_id, None, None)).json_object()
             case "agentHost.trust":
                 for root in self._roots():
-                    self._trust.trust(root)
+                    self._trust.trust(root, self._trust.starts(root))
                 return {"trusted": list(self._trust.list())}
             case "agentHost.distrust":
                 for root in self._roots():

@@ -5,8 +5,9 @@ one that is not used. Not here: what trusts a workspace (workspace.py).
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,6 +16,8 @@ from agent_host.core.model import RoleProblem
 from agent_host.core.permission import Rule
 from agent_host.fields.reader import Fields, ParseRules, Problem, rules_of
 from agent_host.fields.yaml_source import YamlError, read_yaml
+from agent_host.permissions.rules import read_rules
+from agent_host.permissions.trust import TrustBook
 from agent_host.settings.servers import KEY as SERVERS
 from agent_host.settings.servers import servers_of
 
@@ -58,6 +61,10 @@ class WorkspaceRules:
             self._read[root] = (state, _read(root, path, self._narrow))
         return self._read[root][1]
 
+    def starts(self, root: str) -> frozenset[str]:
+        """The digests of the programs that a folder has started once it is trusted."""
+        return frozenset(each.digest for each in self.of(root).servers.values() if each.enabled)
+
     def unused(self, root: str) -> tuple[RoleProblem, ...]:
         """What a folder that is not trusted would bring."""
         path = Path(root, FILE)
@@ -73,6 +80,12 @@ class WorkspaceRules:
             return ()
         servers = self.of(root).servers.values()
         return (str(FILE), *(f"MCP server {each.name}: {each.how}" for each in servers))
+
+
+def trust_book(state_dir: Path, clock: Callable[[], float]) -> TrustBook:
+    """Which folders are trusted, bound to the programs that their files start."""
+    brought = WorkspaceRules(partial(read_rules, narrow_only=True))
+    return TrustBook(state_dir, clock, brought.starts)
 
 
 def _read(root: str, path: Path, narrow: ParseRules) -> Brought:

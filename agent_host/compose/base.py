@@ -12,13 +12,13 @@ from agent_host.actions.client import ActionClient
 from agent_host.actions.environment import scrubbed
 from agent_host.actions.policy import ActionPolicy
 from agent_host.app.workspace import Workspace
+from agent_host.app.workspace_rules import trust_book
 from agent_host.guidance.reader import GuidanceReader
 from agent_host.mcp.connect import Surroundings
 from agent_host.mcp.servers import McpServers
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.protected import PROTECTED_NAMES, SECRET_NAMES
 from agent_host.permissions.rules import read_rules
-from agent_host.permissions.trust import TrustBook
 from agent_host.runtimes.embedded.model import model_file
 from agent_host.runtimes.sdk import Embedded
 from agent_host.settings import state_dirs
@@ -34,7 +34,7 @@ class Base:
         self.dirs = state_dirs(environment)
         self.grants = GrantBook(self.dirs.state, time.time, new_id)
         self.embedded = Embedded(model_file(environment, self.dirs.cache), scrubbed(environment))
-        self.trust = TrustBook(self.dirs.state, time.time)
+        self.trust = trust_book(self.dirs.state, time.time)
         self.actions = ActionClient(
             state_dir=self.dirs.state,
             policy=ActionPolicy(secret=SECRET_NAMES, protected=PROTECTED_NAMES),

@@ -1,10 +1,10 @@
 """Whether a person trusts a workspace, and the question that says what it means.
 
 Remembered by true path and inode in the state directory, never in the repository: a folder that
-was swapped for another is not trusted.
+was swapped for another is not trusted, nor one that would start a program that was not shown.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -18,11 +18,17 @@ _STARTED = "MCP server "
 
 
 class TrustBook:
-    """The workspaces that are trusted. `clock` gives seconds since the epoch."""
+    """The workspaces that are trusted. `clock` gives seconds since the epoch.
 
-    def __init__(self, state_dir: Path, clock: Callable[[], float]) -> None:
+    `starts` gives the digests of the programs that a folder has started, as its files are now.
+    """
+
+    def __init__(
+        self, state_dir: Path, clock: Callable[[], float], starts: Callable[[str], Collection[str]]
+    ) -> None:
         self._file = state_dir / "trust.json"
         self._clock = clock
+        self.starts = starts
         self.problems: list[str] = []
 
     def trusted(self, root: str) -> bool:
@@ -31,12 +37,21 @@ class TrustBook:
             where = identify(root)
         except OSError:
             return False
-        return _is_same(self._entries().get(where.digest), where)
+        entry = self._entries().get(where.digest)
+        return _is_same(entry, where) and _known(entry).issuperset(self.starts(root))
 
-    def trust(self, root: str) -> None:
-        """Trust a directory; raises OSError or AgentHostError if it can't be remembered."""
+    def trust(self, root: str, starts: Collection[str]) -> None:
+        """Trust a directory, and that it starts these programs: those that the person was shown.
+
+        Raises OSError or AgentHostError if it can't be remembered.
+        """
         where = identify(root)
-        entry = {"path": where.path, "device": where.device, "inode": where.inode}
+        entry: Mapping[str, object] = {
+            "path": where.path,
+            "device": where.device,
+            "inode": where.inode,
+            "starts": sorted(starts),
+        }
         with exclusive(self._file):
             self._save({**self._entries(), where.digest: {**entry, "since": self._clock()}})
 
@@ -82,6 +97,12 @@ def _is_same(entry: Mapping[str, object] | None, where: Identity) -> bool:
     return known == (where.path, where.device, where.inode)
 
 
+def _known(entry: Mapping[str, object] | None) -> set[object]:
+    """The programs that were shown when the folder was trusted."""
+    starts = entry.get("starts") if entry else None
+    return set(cast("list[object]", starts)) if isinstance(starts, list) else set()
+
+
 def trust_question(
     root: str, ignored: Sequence[str], *, session_id: str, run_id: str, call_id: str
 ) -> Question:
@@ -125,5 +146,6 @@ def _detail(root: str, ignored: Sequence[str]) -> str:
         "- what it brings for agents is used: its rules can be stricter, never looser, and\n"
         "  its MCP servers are programs that are started:\n\n"
         f"{brings}\n\n"
-        "Trust only folders whose authors you trust. It is remembered for this very folder."
+        "Trust only folders whose authors you trust. It is remembered for this very folder, and "
+        "asked again before it starts another program."
     )

@@ -5,7 +5,7 @@ Nobody to ask, no answer, or an answer that was not offered is a denial with its
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agent_host.core.errors import AgentHostError
@@ -131,6 +131,7 @@ class Asker:
         """Ask whether the workspace is trusted, unless that was answered meanwhile."""
         if not self._may_trust():
             return Outcome(allowed=False, reason=NEVER_TRUSTED)
+        starts = self._trust.starts(root)
         question = trust_question(
             root,
             self._ignored(root),
@@ -142,7 +143,7 @@ class Asker:
             if self._trust.trusted(root):
                 return Outcome(allowed=True)  # answered for another call meanwhile
             outcome = _outcome(await self._put(question, tell))
-            return self._keep_trust(root) if outcome.allowed else outcome
+            return self._keep_trust(root, starts) if outcome.allowed else outcome
 
     async def _put(self, question: Question, tell: Callable[[Delta], None]) -> Answer:
         """Ask now; the caller holds the session's turn to ask."""
@@ -173,9 +174,9 @@ class Asker:
             async with asyncio.timeout(KEEP_SECONDS):
                 await self._store.flush()
 
-    def _keep_trust(self, root: str) -> Outcome:
+    def _keep_trust(self, root: str, starts: Collection[str]) -> Outcome:
         try:
-            self._trust.trust(root)
+            self._trust.trust(root, starts)
         except (OSError, AgentHostError) as error:
             reason = f"that the folder is trusted could not be kept: {error}"
             return Outcome(allowed=False, reason=reason)

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -65,14 +65,15 @@ class TrustInMemory(TrustBook):
     """Trust in folders that exist in these tests only."""
 
     def __init__(self, state: Path, clock: Callable[[], float]) -> None:
-        super().__init__(state, clock)
+        super().__init__(state, clock, lambda _: ())
         self.roots: set[str] = set()
         self.broken = False
 
     def trusted(self, root: str) -> bool:
         return root in self.roots
 
-    def trust(self, root: str) -> None:
+    def trust(self, root: str, starts: Collection[str]) -> None:
+        del starts
         if self.broken:
             raise OSError("the disk is full")
         self.roots.add(root)

@@ -307,7 +307,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 
 
 def trust_book(tmp_path: Path, clock: Clock) -> TrustBook:
-    return TrustBook(tmp_path / "state", clock)
+    return TrustBook(tmp_path / "state", clock, lambda _: ())
 
 
 def test_trust_is_remembered_by_what_the_folder_is(
@@ -315,7 +315,7 @@ def test_trust_is_remembered_by_what_the_folder_is(
 ) -> None:
     trust = trust_book(tmp_path, clock)
     assert not trust.trusted(str(root))
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     again = trust_book(tmp_path, clock)
     assert again.trusted(str(root))
     assert again.list() == (str(root.resolve()),)
@@ -328,14 +328,14 @@ def test_trust_is_remembered_by_what_the_folder_is(
 
 def test_a_folder_inside_is_not_trusted_by_itself(tmp_path: Path, clock: Clock, root: Path) -> None:
     trust = trust_book(tmp_path, clock)
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     (root / "sub").mkdir()
     assert not trust.trusted(str(root / "sub"))
 
 
 def test_trust_can_be_taken_back(tmp_path: Path, clock: Clock, root: Path) -> None:
     trust = trust_book(tmp_path, clock)
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     assert trust.forget(str(root))
     assert not trust.trusted(str(root))
     assert not trust.forget(str(root))
@@ -348,16 +348,16 @@ def test_a_broken_trust_file_trusts_nothing(
     tmp_path: Path, clock: Clock, root: Path, text: str
 ) -> None:
     trust = trust_book(tmp_path, clock)
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     (tmp_path / "state" / "trust.json").write_text(text)
     assert not trust.trusted(str(root))
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     assert trust.trusted(str(root))
 
 
 def test_an_entry_must_tell_of_the_very_folder(tmp_path: Path, clock: Clock, root: Path) -> None:
     trust = trust_book(tmp_path, clock)
-    trust.trust(str(root))
+    trust.trust(str(root), ())
     path = tmp_path / "state" / "trust.json"
     for name, value in (("inode", 1), ("device", "x"), ("path", "/")):
         data = json.loads(path.read_text())
@@ -365,7 +365,24 @@ def test_an_entry_must_tell_of_the_very_folder(tmp_path: Path, clock: Clock, roo
         entry[name] = value
         path.write_text(json.dumps(data))
         assert not trust.trusted(str(root))
-        trust.trust(str(root))
+        trust.trust(str(root), ())
+
+
+def test_trust_holds_for_the_programs_that_were_shown(
+    tmp_path: Path, clock: Clock, root: Path
+) -> None:
+    starts = {"docs"}
+    trust = TrustBook(tmp_path / "state", clock, lambda _: starts)
+    trust.trust(str(root), trust.starts(str(root)))
+    assert trust.trusted(str(root))
+    starts.clear()
+    assert trust.trusted(str(root))  # fewer than were shown
+    starts.update({"docs", "swapped"})
+    assert not trust.trusted(str(root))
+    trust.trust(str(root), {"docs"})  # it changed while the question was open
+    assert not trust.trusted(str(root))
+    trust.trust(str(root), starts)
+    assert trust.trusted(str(root))
 
 
 def test_the_trust_question_says_what_trust_means() -> None:

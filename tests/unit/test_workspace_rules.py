@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent_host.app.workspace import Workspace
-from agent_host.app.workspace_rules import FILE, NOT_TRUSTED, Brought, WorkspaceRules
+from agent_host.app.workspace_rules import FILE, NOT_TRUSTED, Brought, WorkspaceRules, trust_book
 from agent_host.core.model import Role
 from agent_host.core.records import workspace_key
 from agent_host.lsp.convert import roles_answer
 from agent_host.lsp.host import Folder, RoleList
 from agent_host.permissions.grants import GrantBook
 from agent_host.permissions.rules import read_rules
-from agent_host.permissions.trust import TrustBook
 from agent_host.settings import state_dirs
 
 
@@ -88,7 +87,7 @@ def workspace(tmp_path: Path) -> Callable[..., Workspace]:
     def made(**options: object) -> Workspace:
         dirs = state_dirs({"AGENT_HOST_HOME": str(tmp_path / "home")})
         grants = GrantBook(dirs.state, lambda: 0.0, lambda: "g")
-        trust = TrustBook(dirs.state, lambda: 0.0)
+        trust = trust_book(dirs.state, lambda: 0.0)
         narrow = partial(read_rules, narrow_only=True)
         found = Workspace(
             dirs,
@@ -181,6 +180,26 @@ def test_what_is_ignored_of_a_folder_is_told(workspace: Callable[..., Workspace]
     found.set_own_settings({"trust": "always"})
     (told,) = found.status()
     assert (told.trusted, told.ignored) == (True, ())
+
+
+def test_a_server_that_came_after_trust_is_not_started(
+    workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    found = workspace(trust="ask")
+    (root,) = found.roots
+    config = Path(root, FILE)
+    shown = config.read_text() + "mcpServers: {docs: {command: [docs]}}\n"
+    config.write_text(shown)
+    book = trust_book(tmp_path / "home" / "state", lambda: 0.0)
+    book.trust(root, book.starts(root))
+    assert [each.name for each in found.servers().usable] == ["docs"]
+    config.write_text(shown.replace("[docs]", "[sh, -c, evil]"))
+    assert found.servers().usable == ()
+    (told,) = found.status()
+    assert not told.trusted
+    assert "MCP server docs: sh -c evil" in told.ignored
+    config.write_text(shown)
+    assert [each.name for each in found.servers().usable] == ["docs"]
 
 
 async def test_a_role_s_ban_stands_against_what_the_user_allows(
