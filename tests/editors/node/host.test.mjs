@@ -34,7 +34,7 @@ class Client {
     this.popups = [];
     this.text = TYPED;
     this.version = 1;
-    const env = { PATH: process.env.PATH, HOME: this.folder, AGENT_HOST_HOME: join(this.folder, '.state'), AGENT_HOST_TRUST: 'always' };
+    const env = { PATH: process.env.PATH, HOME: join(this.folder, '.home'), AGENT_HOST_HOME: join(this.folder, '.state'), AGENT_HOST_TRUST: 'always' };
     const python = process.env.PYTHON ?? 'python3';
     this.child = spawn(python, ['-m', 'agent_host', 'serve', '--stdio'], {
       cwd: this.folder, env, stdio: ['pipe', 'pipe', 'inherit'],
