@@ -26,6 +26,7 @@ const TURNS = [
 class Client {
   constructor(context, answer) {
     this.folder = mkdtempSync(join(tmpdir(), 'agent-host-node-'));
+    this.home = mkdtempSync(join(tmpdir(), 'agent-host-home-'));
     this.file = join(this.folder, 'tidy.py');
     this.uri = pathToFileURL(this.file).href;
     writeFileSync(this.file, DISK);
@@ -34,7 +35,7 @@ class Client {
     this.popups = [];
     this.text = TYPED;
     this.version = 1;
-    const env = { PATH: process.env.PATH, HOME: join(this.folder, '.home'), AGENT_HOST_HOME: join(this.folder, '.state'), AGENT_HOST_TRUST: 'always' };
+    const env = { PATH: process.env.PATH, HOME: this.home, AGENT_HOST_HOME: join(this.home, '.state'), AGENT_HOST_TRUST: 'always' };
     const python = process.env.PYTHON ?? 'python3';
     this.child = spawn(python, ['-m', 'agent_host', 'serve', '--stdio'], {
       cwd: this.folder, env, stdio: ['pipe', 'pipe', 'inherit'],
@@ -43,7 +44,10 @@ class Client {
     this.connection = rpc.createMessageConnection(
       new rpc.StreamMessageReader(this.child.stdout), new rpc.StreamMessageWriter(this.child.stdin));
     this.#listen(answer);
-    context.after(() => { this.child.kill('SIGKILL'); rmSync(this.folder, { recursive: true, force: true }); });
+    context.after(() => {
+      this.child.kill('SIGKILL');
+      for (const folder of [this.folder, this.home]) rmSync(folder, { recursive: true, force: true });
+    });
   }
 
   #listen(answer) {
